@@ -1,0 +1,47 @@
+package ablations
+
+import (
+	"fmt"
+
+	"github.com/harnessbench/harnessbench/ablations/trial"
+	"github.com/harnessbench/harnessbench/recorder/session"
+	"github.com/harnessbench/harnessbench/scenarios"
+)
+
+// Current gives the configuration that a suite has today for a recorded session:
+// the scenario and the arm that its header names, as they are now. It is what
+// replay --config=current runs.
+func Current(suite string) (func(*session.Header) (*trial.Rebuilt, error), error) {
+	s, list, err := OpenSuite(suite)
+	if err != nil {
+		return nil, err
+	}
+	arms, _, err := s.Expand()
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[string]*scenarios.Scenario, len(list))
+	for _, sc := range list {
+		byID[sc.ID] = sc
+	}
+	byArm := make(map[string]Arm, len(arms))
+	for _, a := range arms {
+		byArm[a.Name] = a
+	}
+	return func(h *session.Header) (*trial.Rebuilt, error) {
+		sc, ok := byID[h.Scenario]
+		if !ok {
+			return nil, fmt.Errorf("the suite %s has no scenario %q", suite, h.Scenario)
+		}
+		arm, ok := byArm[h.Labels["arm"]]
+		if !ok {
+			return nil, fmt.Errorf("the suite %s has no arm %q", suite, h.Labels["arm"])
+		}
+		seed, err := trial.RecordedSeed(h)
+		if err != nil {
+			return nil, err
+		}
+		spec := trial.Spec{Scenario: sc, Model: h.Model, Arm: arm.Name, Guards: arm.Guards, Repetition: h.Repetition, Seed: seed}
+		return spec.Rebuilt()
+	}, nil
+}

@@ -1,0 +1,180 @@
+package ablations
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/harnessbench/harnessbench/scenarios"
+	"github.com/harnessbench/harnessbench/scenarios/builtin"
+)
+
+//go:embed suites/*.yaml
+var suites embed.FS
+
+// BuiltinPrefix stands before the names of embedded suites and scenarios.
+const BuiltinPrefix = "builtin/"
+
+// DefaultSuite is what run runs without an argument.
+const DefaultSuite = BuiltinPrefix + "starter"
+
+// BuiltinSuites returns the names of the embedded suites, sorted.
+func BuiltinSuites() []string {
+	entries, err := suites.ReadDir("suites")
+	if err != nil {
+		panic(err) // the files are in the binary
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, BuiltinPrefix+strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	return out
+}
+
+// OpenSuite finds a suite by what a user calls it: builtin/NAME, a suite file,
+// or the folder (or .txtar file) of one scenario, which is then run as the
+// default suite runs its own.
+func OpenSuite(name string) (*Suite, []*scenarios.Scenario, error) {
+	if b, ok := strings.CutPrefix(name, BuiltinPrefix); ok {
+		data, err := suites.ReadFile(path.Join("suites", b+".yaml"))
+		if err != nil {
+			return nil, nil, fmt.Errorf("no embedded suite %q; there are %s", name, strings.Join(BuiltinSuites(), ", "))
+		}
+		return finish(ParseSuite(name, data))
+	}
+	if isScenario(name) {
+		return scenarioSuite(name)
+	}
+	return finish(LoadSuite(name))
+}
+
+// finish resolves the scenarios of a suite.
+func finish(s *Suite, err error) (*Suite, []*scenarios.Scenario, error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	list, err := s.Resolve()
+	return s, list, err
+}
+
+// isScenario reports whether name is a scenario rather than a suite.
+func isScenario(name string) bool {
+	if strings.HasSuffix(name, ".txtar") {
+		return true
+	}
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// scenarioSuite runs one scenario as the default suite runs its own.
+func scenarioSuite(name string) (*Suite, []*scenarios.Scenario, error) {
+	sc, err := loadScenario(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, _, err := OpenSuite(DefaultSuite)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.Name, s.Scenarios = sc.ID, []string{name}
+	return s, []*scenarios.Scenario{sc}, nil
+}
+
+func loadScenario(name string) (*scenarios.Scenario, error) {
+	if !strings.HasSuffix(name, ".txtar") {
+		return scenarios.Load(name)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	const most = 64 << 20
+	if !info.Mode().IsRegular() || info.Size() > most {
+		return nil, fmt.Errorf("%s: a scenario archive is a file of at most %d bytes", name, most)
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return scenarios.LoadTxtar(name, data)
+}
+
+// Resolve loads the scenarios that the suite names, sorted by id. Patterns are
+// builtin/NAME or builtin/* (globs), or folders and .txtar files relative to the
+// suite's own folder (globs, ** crosses folders).
+func (s *Suite) Resolve() ([]*scenarios.Scenario, error) {
+	byID := map[string]*scenarios.Scenario{}
+	for _, pattern := range s.Scenarios {
+		found, err := s.match(pattern)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, s.Errorf("see: harnessbench scenario list", "no scenario matches %q", pattern)
+		}
+		for _, sc := range found {
+			if other := byID[sc.ID]; other != nil && other.Digest != sc.Digest {
+				return nil, s.Errorf("rename one", "two scenarios have the id %q: %s and %s", sc.ID, other.Source, sc.Source)
+			}
+			byID[sc.ID] = sc
+		}
+	}
+	out := make([]*scenarios.Scenario, 0, len(byID))
+	for _, sc := range byID {
+		out = append(out, sc)
+	}
+	slices.SortFunc(out, func(a, b *scenarios.Scenario) int { return strings.Compare(a.ID, b.ID) })
+	return out, nil
+}
+
+func (s *Suite) match(pattern string) ([]*scenarios.Scenario, error) {
+	if b, ok := strings.CutPrefix(pattern, BuiltinPrefix); ok {
+		return matchBuiltin(s, b)
+	}
+	full := pattern
+	if !filepath.IsAbs(full) {
+		full = filepath.Join(filepath.Dir(s.File), full)
+	}
+	paths, err := doublestar.FilepathGlob(full)
+	if err != nil {
+		return nil, s.Errorf("** crosses folders, * does not", "the pattern %q is wrong: %v", pattern, err)
+	}
+	var out []*scenarios.Scenario
+	for _, p := range paths {
+		if _, err := os.Stat(filepath.Join(p, "scenario.yaml")); !strings.HasSuffix(p, ".txtar") && errors.Is(err, fs.ErrNotExist) && p != full {
+			continue // a glob may also meet other folders
+		}
+		sc, err := loadScenario(p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, sc)
+	}
+	return out, nil
+}
+
+func matchBuiltin(s *Suite, pattern string) ([]*scenarios.Scenario, error) {
+	all, err := builtin.All()
+	if err != nil {
+		return nil, err
+	}
+	var out []*scenarios.Scenario
+	for _, sc := range all {
+		ok, err := path.Match(pattern, sc.ID)
+		if err != nil {
+			return nil, s.Errorf("use * and ?", "the pattern %q is wrong: %v", BuiltinPrefix+pattern, err)
+		}
+		if ok {
+			out = append(out, sc)
+		}
+	}
+	return out, nil
+}

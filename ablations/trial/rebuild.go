@@ -1,0 +1,206 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/harnessbench/harnessbench/graders/check"
+	"github.com/harnessbench/harnessbench/loop"
+	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/tool"
+	"github.com/harnessbench/harnessbench/loop/tool/builtin"
+	"github.com/harnessbench/harnessbench/loop/tool/mock"
+	"github.com/harnessbench/harnessbench/recorder/session"
+)
+
+// extra is the part of a configuration that the loop keeps but does not read.
+type extra struct {
+	Acceptance check.Acceptance `json:"acceptance"`
+	Builtin    []string         `json:"builtin"` // tools that canonicalise as the built-in ones of that name
+	// Paths names the arguments of mock tools that are workspace paths.
+	Paths map[string][]string `json:"paths"`
+}
+
+func (e extra) json() (string, error) {
+	if e.Builtin == nil {
+		e.Builtin = []string{}
+	}
+	if e.Paths == nil {
+		e.Paths = map[string][]string{}
+	}
+	b, err := json.Marshal(e, json.Deterministic(true))
+	if err != nil {
+		return "", err
+	}
+	v := jsontext.Value(b)
+	if err := v.Format(jsontext.ReorderRawObjects(true)); err != nil {
+		return "", err
+	}
+	return string(v), nil
+}
+
+// configJSON mirrors what loop.Config.JSON writes.
+type configJSON struct {
+	Extra  extra          `json:"extra"`
+	Guards jsontext.Value `json:"guards"`
+	Limits struct {
+		Calls    int64 `json:"calls"`
+		MicroUSD int64 `json:"micro_usd"`
+		Tokens   int64 `json:"tokens"`
+		Turns    int64 `json:"turns"`
+		WallUS   int64 `json:"wall_us"`
+	} `json:"limits"`
+	Models []string `json:"models"`
+	Params struct {
+		MaxTokens   int      `json:"max_tokens"`
+		Model       string   `json:"model"`
+		Seed        *int64   `json:"seed"`
+		Temperature *float64 `json:"temperature"`
+		TopP        *float64 `json:"top_p"`
+	} `json:"params"`
+	Prices map[string]struct {
+		CacheRead     int64 `json:"cache_read"`
+		CacheWrite    int64 `json:"cache_write"`
+		InputUncached int64 `json:"input_uncached"`
+		Output        int64 `json:"output"`
+	} `json:"prices"`
+	Repetition int     `json:"repetition"`
+	Scenario   string  `json:"scenario"`
+	Seed       uint64  `json:"seed"`
+	System     *string `json:"system"`
+	Task       string  `json:"task"`
+	Tools      []struct {
+		Digest   string       `json:"digest"`
+		Effect   event.Effect `json:"effect"`
+		Name     string       `json:"name"`
+		Parallel bool         `json:"parallel"`
+	} `json:"tools"`
+	Window int `json:"window"`
+}
+
+// Rebuilt is a configuration read back from a session.
+type Rebuilt struct {
+	Config loop.Config
+	Checks check.Acceptance
+	Tools  *tool.Set // they validate and canonicalise; what they would run is not there
+}
+
+// Rebuild reads the configuration of a recorded session from its header and the
+// parts that stand before its first request (tool specs, system prompt, task).
+// An error says which field does not fit; one about a guard whose behaviour
+// this version no longer has is a *guard.OldBehaviourError.
+func Rebuild(h *session.Header, parts []*model.Part) (*Rebuilt, error) {
+	var c configJSON
+	if err := json.Unmarshal(h.Config, &c, json.RejectUnknownMembers(true)); err != nil {
+		return nil, fmt.Errorf("header, config: %w", err)
+	}
+	guards, err := guard.ParseSettings(c.Guards)
+	if err != nil {
+		return nil, fmt.Errorf("header, config.guards: %w", err)
+	}
+	s := loop.Settings{
+		Scenario: c.Scenario, Repetition: c.Repetition, Seed: c.Seed, Models: c.Models,
+		Params: model.Params{Model: c.Params.Model, MaxTokens: c.Params.MaxTokens, Seed: c.Params.Seed,
+			Temperature: c.Params.Temperature, TopP: c.Params.TopP},
+		Guards: guards,
+		Limits: guard.Backstop{Turns: c.Limits.Turns, Calls: c.Limits.Calls, Tokens: c.Limits.Tokens,
+			MicroUSD: c.Limits.MicroUSD, Wall: time.Duration(c.Limits.WallUS) * time.Microsecond},
+		Window: c.Window, Prices: map[string]loop.Prices{},
+	}
+	for id, p := range c.Prices {
+		s.Prices[id] = loop.Prices{InputUncached: p.InputUncached, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite, Output: p.Output}
+	}
+	if s.Extra, err = c.Extra.json(); err != nil {
+		return nil, fmt.Errorf("header, config.extra: %w", err)
+	}
+	if err := c.opening(&s, parts); err != nil {
+		return nil, err
+	}
+	r := &Rebuilt{Checks: c.Extra.Acceptance}
+	if r.Config, err = loop.Freeze(s); err != nil {
+		return nil, fmt.Errorf("header, config: %w", err)
+	}
+	r.Tools, err = recordedTools(s.Tools, c.Extra)
+	return r, err
+}
+
+// opening takes tool specs, system prompt and task from the opening parts.
+func (c *configJSON) opening(s *loop.Settings, parts []*model.Part) error {
+	for _, p := range parts {
+		switch {
+		case p.Kind == model.KindTool:
+			i := len(s.Tools)
+			if i >= len(c.Tools) || c.Tools[i].Name != p.Tool.Name {
+				return fmt.Errorf("the tool part %q is not the tool at this place of the configuration", p.Tool.Name)
+			}
+			s.Tools = append(s.Tools, tool.Spec{ToolSpec: *p.Tool, Effect: c.Tools[i].Effect, Parallel: c.Tools[i].Parallel})
+		case p.Kind == model.KindSystem && s.System == "":
+			s.System = model.TextOf(p.Message.Items)
+		case p.Kind == model.KindMessage && p.Role == model.User && s.Task == "":
+			s.Task = model.TextOf(p.Message.Items)
+		default:
+			return fmt.Errorf("a %s part by %q does not belong before the first request", p.Kind, p.Role)
+		}
+	}
+	if len(s.Tools) != len(c.Tools) {
+		return fmt.Errorf("the configuration has %d tools, the session describes %d", len(c.Tools), len(s.Tools))
+	}
+	return nil
+}
+
+// recordedTools makes tools that validate and canonicalise like the live ones.
+func recordedTools(specs []tool.Spec, ex extra) (*tool.Set, error) {
+	tools := make([]tool.Tool, 0, len(specs))
+	for _, spec := range specs {
+		canonical := func(args string) (string, []string, error) { return args, nil, nil }
+		if slices.Contains(ex.Builtin, spec.Name) {
+			if canonical = builtin.Canonical(spec.Name); canonical == nil {
+				return nil, fmt.Errorf("the built-in tool %q is not in this version", spec.Name)
+			}
+		} else if paths := ex.Paths[spec.Name]; len(paths) > 0 {
+			m, err := mock.New(mock.Spec{Name: spec.Name, Version: spec.Version, Schema: spec.Schema, Effect: spec.Effect,
+				Paths: paths, Responses: []mock.Response{{}}})
+			if err != nil {
+				return nil, fmt.Errorf("tool %s: %w", spec.Name, err)
+			}
+			canonical = m.Canonical
+		}
+		tools = append(tools, tool.Recorded(spec, canonical))
+	}
+	return tool.NewSet(tools...)
+}
+
+// Rebuilt is the configuration the trial would have today, in the form a replay
+// drives: its tools validate and canonicalise, and run nothing.
+func (s *Spec) Rebuilt() (*Rebuilt, error) {
+	set, err := s.Settings()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := loop.Freeze(set)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := s.Tools(nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Rebuilt{Config: cfg, Checks: s.Scenario.Acceptance, Tools: tools}, nil
+}
+
+// RecordedSeed reads the suite's seed from a session's header.
+func RecordedSeed(h *session.Header) (uint64, error) {
+	var c struct {
+		Seed uint64 `json:"seed"`
+	}
+	if err := json.Unmarshal(h.Config, &c); err != nil {
+		return 0, fmt.Errorf("header, config: %w", err)
+	}
+	return c.Seed, nil
+}

@@ -1,0 +1,210 @@
+package trial
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/harnessbench/harnessbench/graders"
+	"github.com/harnessbench/harnessbench/graders/check"
+	"github.com/harnessbench/harnessbench/loop"
+	"github.com/harnessbench/harnessbench/loop/clock"
+	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/workspace"
+	"github.com/harnessbench/harnessbench/recorder"
+	"github.com/harnessbench/harnessbench/recorder/session"
+	"github.com/harnessbench/harnessbench/scenarios"
+)
+
+// Options say where a trial leaves its traces.
+type Options struct {
+	Session string       // path of the session file to write; its folder exists
+	Sync    session.Sync // when the session is forced to disk
+	Temp    string       // folder for the trial's tree; "" = the system's
+}
+
+// Outcome is what one trial gave.
+type Outcome struct {
+	End      *event.End
+	Tally    *Tally
+	Overall  graders.Overall
+	Verdicts []graders.Verdict
+	Digest   model.Digest // of the session, as in its footer
+}
+
+// Run runs one trial: tree, loop, session, graders. The error is not nil only
+// where there is no finished session: the tree could not be laid, the session
+// not be written, or ctx ended.
+func Run(ctx context.Context, s Spec, o Options) (out *Outcome, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("trial %s, %s, %s, repetition %d: %w", s.Scenario.ID, s.Model, s.Arm, s.Repetition, err)
+		}
+	}()
+	dir, err := os.MkdirTemp(o.Temp, "harnessbench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	ws, err := lay(dir, s.Scenario.Files)
+	if err != nil {
+		return nil, err
+	}
+	file, err := session.Create(o.Session, session.FileOptions{Sync: o.Sync})
+	if err != nil {
+		return nil, err
+	}
+	out, err = s.record(ctx, ws, file)
+	if cerr := file.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Digest = file.Digest()
+	out.Overall, out.Verdicts = s.grade(ctx, ws, out)
+	return out, nil
+}
+
+// lay makes the scenario's tree below dir.
+func lay(dir string, files []scenarios.File) (*workspace.Dir, error) {
+	tree, harness := filepath.Join(dir, "tree"), filepath.Join(dir, "harness")
+	for _, d := range []string{tree, harness} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	ws, err := workspace.NewDir(tree, harness)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if _, err := ws.WriteFile(f.Path, f.Data); err != nil {
+			return nil, err
+		}
+	}
+	return ws, nil
+}
+
+// record runs the loop on a laid tree and writes its session.
+func (s *Spec) record(ctx context.Context, ws *workspace.Dir, file *session.File) (*Outcome, error) {
+	settings, err := s.Settings()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := loop.Freeze(settings)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := s.Tools(ws)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.NewModel()
+	if err != nil {
+		return nil, err
+	}
+	header, err := s.header(cfg)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := recorder.New(file.Writer, *header, recorder.Config{Blobs: session.BlobsBeside(file.Path()), TreeDigest: treeDigest(ws)})
+	if err != nil {
+		return nil, err
+	}
+	tally := &Tally{}
+	l, err := loop.New(cfg, loop.Deps{
+		Model: m, Tools: tools, Run: tools, Clock: clock.NewVirtual(), Sink: Tee{rec, tally},
+		Spill: func(path, data string) error { return ws.Spill(path, []byte(data)) },
+		Check: Checker(s.Scenario.Acceptance, ws),
+	})
+	if err != nil {
+		return nil, err
+	}
+	end, err := l.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Outcome{End: end, Tally: tally}, nil
+}
+
+func treeDigest(ws workspace.Workspace) func() (model.Digest, error) {
+	return func() (model.Digest, error) {
+		entries, err := ws.Manifest()
+		if err != nil {
+			return model.Digest{}, err
+		}
+		return workspace.TreeDigest(entries), nil
+	}
+}
+
+// header is the session's first line.
+func (s *Spec) header(cfg loop.Config) (*session.Header, error) {
+	h := &session.Header{
+		Canon: model.CanonVersion, Scenario: s.Scenario.ID, Repetition: s.Repetition,
+		Model: s.Model, Simulated: IsSimulated(s.Model), Config: []byte(cfg.JSON()), ConfigDigest: cfg.Digest(),
+		Labels: map[string]string{"arm": s.Arm},
+	}
+	if _, err := hex.Decode(h.ScenarioDigest[:], []byte(s.Scenario.Digest)); err != nil {
+		return nil, fmt.Errorf("scenario digest %q: %w", s.Scenario.Digest, err)
+	}
+	entries := make([]workspace.Entry, 0, len(s.Scenario.Files))
+	for _, f := range s.Scenario.Files {
+		e := workspace.Entry{Path: f.Path, Size: int64(len(f.Data)), Mode: 0o644, Digest: model.Sum(f.Data)}
+		entries = append(entries, e)
+		h.Tree = append(h.Tree, session.TreeFile{Path: e.Path, Size: e.Size, Mode: e.Mode, Digest: e.Digest, Content: f.Data})
+	}
+	h.TreeDigest = workspace.TreeDigest(entries)
+	return h, nil
+}
+
+// grade asks the scenario's graders about what was left.
+func (s *Spec) grade(ctx context.Context, ws workspace.Workspace, o *Outcome) (graders.Overall, []graders.Verdict) {
+	f := &graders.Finished{Answer: o.End.Answer, Stop: string(o.End.Reason), Calls: o.Tally.Calls,
+		Turns: o.End.Turns, Attempts: o.End.Attempts, Files: files{ws}}
+	return graders.Grade(ctx, s.Scenario.Graders, f)
+}
+
+// Checker makes the loop's acceptance check over a workspace; nil when there is
+// nothing to check.
+func Checker(list check.Acceptance, ws workspace.Workspace) func(context.Context, string) (string, error) {
+	if len(list) == 0 {
+		return nil
+	}
+	return func(_ context.Context, answer string) (string, error) {
+		res, err := list.Check(subject{files{ws}, answer})
+		if err != nil {
+			return "", err
+		}
+		if res.OK {
+			return "", nil
+		}
+		return res.Reason, nil
+	}
+}
+
+// files shows a workspace to checks and graders.
+type files struct{ ws workspace.Workspace }
+
+// ReadFile implements check.Files.
+func (f files) ReadFile(path string, limit int64) ([]byte, error) {
+	data, _, err := f.ws.ReadFile(path, 0, limit)
+	return data, err
+}
+
+// Walk implements check.Files.
+func (f files) Walk(fn func(path string, size int64) error) error {
+	return f.ws.Walk("", func(i workspace.Info) error { return fn(i.Path, i.Size) })
+}
+
+type subject struct {
+	files
+	answer string
+}
+
+// Answer implements check.Subject.
+func (s subject) Answer() string { return s.answer }

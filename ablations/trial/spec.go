@@ -1,0 +1,195 @@
+package trial
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/harnessbench/harnessbench/graders/check"
+	"github.com/harnessbench/harnessbench/loop"
+	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/model/sim"
+	"github.com/harnessbench/harnessbench/loop/tool"
+	"github.com/harnessbench/harnessbench/loop/tool/builtin"
+	"github.com/harnessbench/harnessbench/loop/tool/mock"
+	"github.com/harnessbench/harnessbench/loop/workspace"
+	"github.com/harnessbench/harnessbench/results/pricing"
+	"github.com/harnessbench/harnessbench/scenarios"
+)
+
+// SystemPrompt opens every conversation.
+const SystemPrompt = `You complete one task in a workspace of files at /workspace.
+Work with the tools you are given; nothing you say changes a file, only tools do.
+Look before you act, use what the tools answer, and do not invent what you have not seen.
+When the task is complete, answer in plain text without calling a tool.`
+
+// Spec names one trial: scenario x model x arm x repetition, under a seed.
+type Spec struct {
+	Scenario   *scenarios.Scenario
+	Model      string // provider/name
+	Arm        string // for labels only: nothing the model sees names it
+	Guards     guard.Settings
+	Repetition int // from 0
+	Seed       uint64
+	Prompt     string // system prompt; empty = SystemPrompt
+}
+
+// IsSimulated reports whether a model id names a simulated model.
+func IsSimulated(id string) bool { return strings.HasPrefix(id, "sim/") }
+
+// RepetitionSeed is the seed of one repetition of one scenario: the first eight
+// bytes of SHA-256 over (suite seed, scenario, repetition). The arm has no part
+// in it, so arms of one repetition meet the same luck.
+func RepetitionSeed(seed uint64, scenario string, repetition int) uint64 {
+	b := binary.BigEndian.AppendUint64([]byte("harnessbench/repetition"), seed)
+	b = binary.BigEndian.AppendUint64(b, uint64(repetition))
+	sum := sha256.Sum256(append(b, scenario...))
+	return binary.BigEndian.Uint64(sum[:8])
+}
+
+// Settings is the configuration of the trial's loop. Its tools are the specs of
+// those that Tools binds to a workspace.
+func (s *Spec) Settings() (loop.Settings, error) {
+	sc := s.Scenario
+	tools, err := s.Tools(nil)
+	if err != nil {
+		return loop.Settings{}, err
+	}
+	ex := extra{Acceptance: sc.Acceptance}
+	if ex.Acceptance == nil {
+		ex.Acceptance = check.Acceptance{}
+	}
+	for i := range sc.Tools {
+		switch t := &sc.Tools[i]; {
+		case t.Mock == nil:
+			ex.Builtin = append(ex.Builtin, t.Name)
+		case len(t.Mock.Paths) > 0:
+			if ex.Paths == nil {
+				ex.Paths = map[string][]string{}
+			}
+			ex.Paths[t.Name] = t.Mock.Paths
+		}
+	}
+	extraJSON, err := ex.json()
+	if err != nil {
+		return loop.Settings{}, fmt.Errorf("scenario %s: %w", sc.ID, err)
+	}
+	prompt := s.Prompt
+	if prompt == "" {
+		prompt = SystemPrompt
+	}
+	return loop.Settings{
+		Scenario: sc.ID, Repetition: s.Repetition, Seed: s.Seed,
+		System: prompt, Task: sc.Instruction,
+		Models: []string{s.Model}, Params: model.Params{Model: s.Model, MaxTokens: sc.Limits.MaxTokens},
+		Tools: tools.Specs(), Guards: s.Guards,
+		Limits: guard.Backstop{Turns: int64(sc.Limits.Turns), Calls: int64(sc.Limits.ToolCalls),
+			Tokens: sc.Limits.Tokens, MicroUSD: sc.Limits.CostMicroUSD, Wall: sc.Limits.Wall},
+		Window: sc.Limits.ContextWindow, Prices: prices(s.Model), Extra: extraJSON,
+	}, nil
+}
+
+// prices gives the loop the price of a model, where it is known.
+func prices(id string) map[string]loop.Prices {
+	p, ok := pricing.Simulated().Lookup(id)
+	if !ok || p.Input == nil || p.CacheRead == nil || p.CacheWrite == nil || p.Output == nil {
+		return nil
+	}
+	return map[string]loop.Prices{id: {InputUncached: int64(*p.Input), CacheRead: int64(*p.CacheRead),
+		CacheWrite: int64(*p.CacheWrite), Output: int64(*p.Output)}}
+}
+
+// Tools makes the scenario's tools over a workspace; without one they describe
+// themselves and cannot run.
+func (s *Spec) Tools(ws workspace.Workspace) (*tool.Set, error) {
+	live := map[string]tool.Tool{}
+	for _, t := range builtin.Tools(ws) {
+		live[t.Spec().Name] = t
+	}
+	var list []tool.Tool
+	for i := range s.Scenario.Tools {
+		t := &s.Scenario.Tools[i]
+		made, known := live[t.Name], live[t.Name] != nil
+		if t.Mock != nil {
+			if known {
+				return nil, fmt.Errorf("scenario %s: the mock tool %s has the name of a built-in one; rename it", s.Scenario.ID, t.Name)
+			}
+			var err error
+			if made, err = s.mock(t, ws); err != nil {
+				return nil, fmt.Errorf("scenario %s: tool %s: %w", s.Scenario.ID, t.Name, err)
+			}
+		} else if !known {
+			return nil, fmt.Errorf("scenario %s: no built-in tool %q; there are %s", s.Scenario.ID, t.Name, strings.Join(builtin.Names(), ", "))
+		}
+		list = append(list, made)
+	}
+	set, err := tool.NewSet(list...)
+	if err != nil {
+		return nil, fmt.Errorf("scenario %s: %w", s.Scenario.ID, err)
+	}
+	return set, nil
+}
+
+// mock makes one of the scenario's mock tools over a workspace.
+func (s *Spec) mock(t *scenarios.Tool, ws workspace.Workspace) (tool.Tool, error) {
+	made, err := mocks.get(s.Scenario.Digest+"/"+t.Name, func() (*mock.Tool, error) { return mock.New(mockSpec(s.Scenario, t)) })
+	if err != nil {
+		return nil, err
+	}
+	return made.With(RepetitionSeed(s.Seed, s.Scenario.ID, s.Repetition), ws), nil
+}
+
+// mockSpec translates the scenario's data into the mock tool's own.
+func mockSpec(sc *scenarios.Scenario, t *scenarios.Tool) mock.Spec {
+	m := t.Mock
+	out := mock.Spec{Name: t.Name, Version: m.Version, Description: m.Description, Schema: m.Schema,
+		Effect: event.Effect(m.Effect), Parallel: m.Parallel, Takes: m.Takes, Paths: m.Paths, Cycle: m.Cycle}
+	for _, r := range m.Responses {
+		resp := mock.Response{When: r.When, Text: r.Text, Error: r.Error, Takes: r.Takes}
+		for _, c := range r.AtCall {
+			resp.AtCall = append(resp.AtCall, mock.Range(c))
+		}
+		for _, f := range r.Files {
+			resp.Files = append(resp.Files, mock.File{Path: f.Path, Content: string(f.Data)})
+		}
+		out.Responses = append(out.Responses, resp)
+	}
+	for _, f := range sc.Faults {
+		if !f.Model && f.Tool == t.Name {
+			out.Faults = append(out.Faults, mock.Fault{Kind: mock.FaultKind(f.Kind), AtCall: f.AtCall, Takes: f.Takes, Text: f.Text, Bytes: f.Bytes, P: f.P})
+		}
+	}
+	return out
+}
+
+// NewModel makes the model of the trial. Only simulated models can be made
+// without an adapter.
+func (s *Spec) NewModel() (model.Model, error) {
+	if !IsSimulated(s.Model) {
+		return nil, fmt.Errorf("model %s: no adapter for this provider; the simulated models are: harnessbench models", s.Model)
+	}
+	profile, ok := sim.Lookup(s.Model)
+	if !ok {
+		return nil, fmt.Errorf("no simulated model %q; see: harnessbench models", s.Model)
+	}
+	opts := sim.Options{Seed: RepetitionSeed(s.Seed, s.Scenario.ID, s.Repetition), Window: s.Scenario.Limits.ContextWindow}
+	if s.Scenario.Oracle != nil {
+		script, err := scripts.get(s.Scenario.Digest, func() (*sim.Script, error) {
+			return sim.ParseScript(s.Scenario.OracleName, s.Scenario.Oracle)
+		})
+		if err != nil {
+			return nil, err
+		}
+		opts.Script = script
+	}
+	for _, f := range s.Scenario.Faults {
+		if f.Model {
+			opts.Faults = append(opts.Faults, sim.Fault{Turns: f.AtTurn, Attempts: f.AtAttempt, Kind: sim.FaultKind(f.Kind),
+				Status: f.Status, RetryAfter: f.RetryAfter, Takes: f.Takes, Message: f.Text})
+		}
+	}
+	return sim.New(profile, opts), nil
+}

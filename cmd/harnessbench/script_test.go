@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"harnessbench": main})
+}
+
+// The scripts in testdata/script run the program as a user does. -update
+// rewrites the files they compare with; testscript has no such flag of its own,
+// so it is an environment variable: UPDATE_SCRIPTS=1.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+		},
+	})
+}
+
+// exits runs a program and compares its exit code: exits 2 harnessbench frob.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM [ARG...]")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := "0"
+	if err != nil {
+		// the error reads "exit status N"
+		code = err.Error()[strings.LastIndexByte(err.Error(), ' ')+1:]
+	}
+	if code != args[0] {
+		ts.Fatalf("exit %s (%v), want %s", code, err, args[0])
+	}
+}
+
+// Building the command tree and printing help is what every command line pays.
+func BenchmarkHelp(b *testing.B) {
+	for b.Loop() {
+		var out strings.Builder
+		if code := run(context.Background(), &out, &out, []string{"--help"}); code != 0 {
+			b.Fatal(code)
+		}
+	}
+}
+
+// Every command says what it does, how it is called, and takes --help.
+func TestCommandsAreDocumented(t *testing.T) {
+	root := newRoot(&app{})
+	last := ""
+	for _, c := range root.Commands() {
+		if c.Short == "" || strings.HasSuffix(c.Short, ".") || c.Args == nil || c.RunE == nil && !c.HasSubCommands() {
+			t.Errorf("%s needs Short (no full stop), Args (through cli.Args) and RunE", c.Name())
+		}
+		if c.Name() < last {
+			t.Errorf("%s comes after %s", c.Name(), last)
+		}
+		last = c.Name()
+	}
+}

@@ -1,0 +1,211 @@
+package loop
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/tool"
+)
+
+// Settings are what a loop is configured with, before they are frozen.
+type Settings struct {
+	Scenario   string   // its id
+	Repetition int      // from 0
+	Seed       uint64   // of the suite
+	System     string   // system prompt
+	Task       string   // first user message
+	Models     []string // provider/name; the first is asked, the others are for fallback
+	Params     model.Params
+	Tools      []tool.Spec
+	Guards     guard.Settings
+	Limits     guard.Backstop
+	Window     int               // context window in tokens, 0 = unknown
+	Prices     map[string]Prices // by model id; a model without an entry has no known price
+	Extra      string            // canonical JSON object: what the surroundings froze (checks, permissions)
+}
+
+// Prices of a model in units of 1e-12 USD a token: 1 USD per million tokens is
+// 1,000,000.
+type Prices struct {
+	InputUncached, CacheRead, CacheWrite, Output int64
+}
+
+// Config is a frozen configuration. Nothing reaches it any more: what it was
+// made from was copied, and what it gives out are copies. The zero Config is
+// not usable.
+type Config struct {
+	s      Settings
+	json   string
+	digest model.Digest
+}
+
+// Freeze checks and copies settings.
+func Freeze(s Settings) (Config, error) {
+	switch {
+	case s.Task == "":
+		return Config{}, errors.New("loop: the task is empty")
+	case len(s.Models) == 0:
+		return Config{}, errors.New("loop: no model")
+	case s.Params.Model != s.Models[0]:
+		return Config{}, fmt.Errorf("loop: params name model %q, the list begins with %q", s.Params.Model, s.Models[0])
+	case s.Repetition < 0:
+		return Config{}, errors.New("loop: a negative repetition")
+	}
+	if s.Extra == "" {
+		s.Extra = "{}"
+	}
+	c := Config{s: s.clone()}
+	c.json = string(c.s.appendJSON(nil))
+	c.digest = model.Sum([]byte(c.json))
+	return c, nil
+}
+
+func (s Settings) clone() Settings {
+	s.Models = slices.Clone(s.Models)
+	s.Tools = slices.Clone(s.Tools)
+	prices := make(map[string]Prices, len(s.Prices))
+	for k, v := range s.Prices {
+		prices[k] = v
+	}
+	s.Prices = prices
+	s.Params.Temperature = clonePtr(s.Params.Temperature)
+	s.Params.TopP = clonePtr(s.Params.TopP)
+	s.Params.Seed = clonePtr(s.Params.Seed)
+	return s
+}
+
+func clonePtr[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
+
+// Settings returns a copy of what was frozen.
+func (c Config) Settings() Settings { return c.s.clone() }
+
+// Digest returns the SHA-256 digest of JSON.
+func (c Config) Digest() model.Digest { return c.digest }
+
+// JSON returns the canonical JSON of the configuration. System prompt, task and
+// tool descriptions stand in it by the digest of their part; the parts
+// themselves are in the session.
+func (c Config) JSON() string { return c.json }
+
+// Intact reports whether the configuration still is what was frozen.
+func (c Config) Intact() bool { return model.Sum(c.s.appendJSON(nil)) == c.digest }
+
+// Parts returns the parts that open every conversation, in wire order: tool
+// specs, system prompt, task.
+func (c Config) Parts() []*model.Part {
+	var out []*model.Part
+	for i := range c.s.Tools {
+		out = append(out, model.NewToolPart(c.s.Tools[i].ToolSpec))
+	}
+	if c.s.System != "" {
+		out = append(out, model.NewTextPart(model.System, c.s.System))
+	}
+	return append(out, model.NewTextPart(model.User, c.s.Task))
+}
+
+func (s *Settings) appendJSON(b []byte) []byte {
+	b = append(b, `{"extra":`...)
+	b = append(b, s.Extra...)
+	b = append(b, `,"guards":`...)
+	b = s.Guards.AppendJSON(b)
+	b = append(b, `,"limits":{`...)
+	b = appendInt(b, `"calls":`, s.Limits.Calls)
+	b = appendInt(b, `,"micro_usd":`, s.Limits.MicroUSD)
+	b = appendInt(b, `,"tokens":`, s.Limits.Tokens)
+	b = appendInt(b, `,"turns":`, s.Limits.Turns)
+	b = appendInt(b, `,"wall_us":`, s.Limits.Wall.Microseconds())
+	b = append(b, `},"models":[`...)
+	for i, m := range s.Models {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = model.AppendString(b, m)
+	}
+	b = append(b, `],"params":`...)
+	b = s.Params.AppendJSON(b)
+	b = s.appendPrices(b)
+	b = appendInt(b, `,"repetition":`, int64(s.Repetition))
+	b = append(b, `,"scenario":`...)
+	b = model.AppendString(b, s.Scenario)
+	b = append(b, `,"seed":`...)
+	b = strconv.AppendUint(b, s.Seed, 10)
+	b = append(b, `,"system":`...)
+	b = appendPartDigest(b, s.System, model.System)
+	b = append(b, `,"task":`...)
+	b = appendPartDigest(b, s.Task, model.User)
+	b = append(b, `,"tools":[`...)
+	for i := range s.Tools {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendTool(b, &s.Tools[i])
+	}
+	b = appendInt(b, `],"window":`, int64(s.Window))
+	return append(b, '}')
+}
+
+func (s *Settings) appendPrices(b []byte) []byte {
+	ids := make([]string, 0, len(s.Prices))
+	for id := range s.Prices {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	b = append(b, `,"prices":{`...)
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		p := s.Prices[id]
+		b = model.AppendString(b, id)
+		b = appendInt(b, `:{"cache_read":`, p.CacheRead)
+		b = appendInt(b, `,"cache_write":`, p.CacheWrite)
+		b = appendInt(b, `,"input_uncached":`, p.InputUncached)
+		b = appendInt(b, `,"output":`, p.Output)
+		b = append(b, '}')
+	}
+	return append(b, '}')
+}
+
+func appendTool(b []byte, t *tool.Spec) []byte {
+	b = append(b, `{"digest":"`...)
+	b = model.NewToolPart(t.ToolSpec).Digest.AppendShort(b)
+	b = append(b, `","effect":`...)
+	b = model.AppendString(b, string(t.Effect))
+	b = append(b, `,"name":`...)
+	b = model.AppendString(b, t.Name)
+	b = append(b, `,"parallel":`...)
+	b = strconv.AppendBool(b, t.Parallel)
+	return append(b, '}')
+}
+
+func appendPartDigest(b []byte, text string, role model.Role) []byte {
+	if text == "" {
+		return append(b, `null`...)
+	}
+	b = append(b, '"')
+	b = model.NewTextPart(role, text).Digest.AppendShort(b)
+	return append(b, '"')
+}
+
+func appendInt(b []byte, key string, v int64) []byte {
+	return strconv.AppendInt(append(b, key...), v, 10)
+}
+
+// cost prices the usage of one call. Unknown prices give an unknown cost.
+func (c *Config) cost(id string, u model.Usage) (pico int64, known bool) {
+	p, ok := c.s.Prices[id]
+	if !ok {
+		return 0, false
+	}
+	return u.InputUncached*p.InputUncached + u.CacheRead*p.CacheRead + u.CacheWrite*p.CacheWrite + u.Output*p.Output, true
+}

@@ -1,0 +1,324 @@
+package guard
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/harnessbench/harnessbench/loop/model"
+)
+
+// Setting is how one guard is set.
+type Setting struct {
+	Mode    Mode
+	Version int     // behaviour version it was made for
+	Values  []int64 // in the order of the guard's Params
+}
+
+// Settings say for every guard of the table how it is set. A Settings value is
+// immutable: With and WithParam return changed copies. The zero Settings is
+// profile none.
+type Settings struct{ rows []Setting }
+
+// Profile names of settings.
+const (
+	ProfileNone    = "none"
+	ProfileDefault = "default"
+	ProfileFull    = "full"
+)
+
+// Profiles lists the profile names.
+func Profiles() []string { return []string{ProfileNone, ProfileDefault, ProfileFull} }
+
+// Profile returns a named set of settings.
+func Profile(name string) (Settings, error) {
+	rows := make([]Setting, len(Table))
+	for i := range Table {
+		d := &Table[i]
+		rows[i] = Setting{Version: d.Version, Values: make([]int64, len(d.Params))}
+		for j := range d.Params {
+			rows[i].Values[j] = d.Params[j].Default
+		}
+		switch name {
+		case ProfileNone:
+			rows[i].Mode = Off
+		case ProfileDefault:
+			rows[i].Mode = d.Mode
+		case ProfileFull:
+			rows[i].Mode = d.Full
+		default:
+			return Settings{}, fmt.Errorf("no profile %q; there are %s", name, strings.Join(Profiles(), ", "))
+		}
+	}
+	return Settings{rows}, nil
+}
+
+// MustProfile is Profile for names known to exist.
+func MustProfile(name string) Settings {
+	s, err := Profile(name)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// Get returns the setting of a guard; the zero Setting for a name that is none.
+func (s Settings) Get(name string) Setting {
+	i := Lookup(name)
+	if i < 0 {
+		return Setting{Mode: Off}
+	}
+	r := s.all()[i]
+	r.Values = slices.Clone(r.Values)
+	return r
+}
+
+// Mode returns the mode of a guard.
+func (s Settings) Mode(name string) Mode {
+	if i := Lookup(name); i >= 0 && i < len(s.rows) {
+		return s.rows[i].Mode
+	}
+	return Off
+}
+
+// all returns a row for every guard of the table.
+func (s Settings) all() []Setting {
+	if s.rows == nil {
+		return MustProfile(ProfileNone).rows
+	}
+	return s.rows
+}
+
+func (s Settings) clone() Settings {
+	rows := slices.Clone(s.all())
+	for i := range rows {
+		rows[i].Values = slices.Clone(rows[i].Values)
+	}
+	return Settings{rows}
+}
+
+// With returns s with one guard in another mode.
+func (s Settings) With(name string, mode Mode) (Settings, error) {
+	i := Lookup(name)
+	if i < 0 {
+		return s, unknownGuard(name)
+	}
+	if mode != Off && mode != Shadow && mode != Enforce {
+		return s, fmt.Errorf("guard %s: no mode %q; there are enforce, shadow, off", name, mode)
+	}
+	c := s.clone()
+	c.rows[i].Mode = mode
+	return c, nil
+}
+
+// WithParam returns s with one parameter changed.
+func (s Settings) WithParam(name, param, value string) (Settings, error) {
+	i := Lookup(name)
+	if i < 0 {
+		return s, unknownGuard(name)
+	}
+	d := &Table[i]
+	j := d.param(param)
+	if j < 0 {
+		var have []string
+		for k := range d.Params {
+			have = append(have, d.Params[k].Name)
+		}
+		return s, fmt.Errorf("guard %s has no parameter %q; it has mode %s", name, param, strings.Join(have, " "))
+	}
+	v, err := d.Params[j].Parse(value)
+	if err != nil {
+		return s, fmt.Errorf("guard %s, parameter %s: %w", name, param, err)
+	}
+	c := s.clone()
+	c.rows[i].Values[j] = v
+	return c, nil
+}
+
+func unknownGuard(name string) error {
+	return fmt.Errorf("no guard %q; there are %s", name, strings.Join(Names(), ", "))
+}
+
+// Differ returns the names of the guards that are set differently in a and b.
+func Differ(a, b Settings) []string {
+	var out []string
+	x, y := a.all(), b.all()
+	for i := range Table {
+		if x[i].Mode != y[i].Mode || !slices.Equal(x[i].Values, y[i].Values) {
+			out = append(out, Table[i].Name)
+		}
+	}
+	return out
+}
+
+// AppendJSON appends the canonical JSON of s: an object by guard name, each
+// with mode, v (behaviour version) and its parameters as integers in the units
+// of the table (durations in nanoseconds).
+func (s Settings) AppendJSON(b []byte) []byte {
+	order := make([]int, len(Table))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(x, y int) int { return strings.Compare(Table[x].Name, Table[y].Name) })
+	rows := s.all()
+	b = append(b, '{')
+	for n, i := range order {
+		if n > 0 {
+			b = append(b, ',')
+		}
+		d := &Table[i]
+		fields := map[string]string{"mode": string(model.AppendString(nil, string(rows[i].Mode))), "v": strconv.Itoa(rows[i].Version)}
+		for j := range d.Params {
+			fields[d.Params[j].Name] = strconv.FormatInt(rows[i].Values[j], 10)
+		}
+		b = model.AppendString(b, d.Name)
+		b = append(b, ':', '{')
+		keys := make([]string, 0, len(fields))
+		for k := range fields {
+			keys = append(keys, k)
+		}
+		slices.Sort(keys)
+		for k, key := range keys {
+			if k > 0 {
+				b = append(b, ',')
+			}
+			b = model.AppendString(b, key)
+			b = append(b, ':')
+			b = append(b, fields[key]...)
+		}
+		b = append(b, '}')
+	}
+	return append(b, '}')
+}
+
+// OldBehaviourError says that settings ask for a behaviour this version no
+// longer has.
+type OldBehaviourError struct {
+	Guard      string
+	Want, Have int
+}
+
+func (e *OldBehaviourError) Error() string {
+	return fmt.Sprintf("guard %s: recorded under behaviour version %d, this version has %d", e.Guard, e.Want, e.Have)
+}
+
+// ParseSettings reads what AppendJSON wrote. A guard that the object lacks is
+// off: it did not exist when the object was written. A guard that stands there
+// has its mode, behaviour version and every parameter; one that this version
+// does not know is an error. Of several errors the first in the text is told.
+func ParseSettings(data []byte) (Settings, error) {
+	s := MustProfile(ProfileNone)
+	obj, err := decodeObject(data)
+	if err != nil {
+		return Settings{}, fmt.Errorf("guards: %w", err)
+	}
+	for _, m := range obj {
+		i := Lookup(m.name)
+		if i < 0 {
+			return Settings{}, unknownGuard(m.name)
+		}
+		if err := parseRow(&s.rows[i], &Table[i], m.value); err != nil {
+			return Settings{}, err
+		}
+	}
+	return s, nil
+}
+
+func parseRow(row *Setting, d *Def, raw jsontext.Value) error {
+	fields, err := decodeObject(raw)
+	if err != nil {
+		return fmt.Errorf("guard %s: %w", d.Name, err)
+	}
+	given := map[string]bool{}
+	for _, m := range fields {
+		if err := parseField(row, d, m); err != nil {
+			return err
+		}
+		given[m.name] = true
+	}
+	if row.Mode != Off && given["v"] && row.Version != d.Version {
+		return &OldBehaviourError{d.Name, row.Version, d.Version}
+	}
+	need := []string{"mode", "v"}
+	for j := range d.Params {
+		need = append(need, d.Params[j].Name)
+	}
+	for _, key := range need {
+		if !given[key] {
+			return fmt.Errorf("guard %s: %s is missing", d.Name, key)
+		}
+	}
+	return nil
+}
+
+func parseField(row *Setting, d *Def, m member) error {
+	if m.name == "mode" {
+		mode, err := jsontext.AppendUnquote(nil, m.value)
+		if err != nil || (Mode(mode) != Off && Mode(mode) != Shadow && Mode(mode) != Enforce) {
+			return fmt.Errorf("guard %s: no mode %.80s; there are enforce, shadow, off", d.Name, m.value)
+		}
+		row.Mode = Mode(mode)
+		return nil
+	}
+	j := d.param(m.name)
+	if j < 0 && m.name != "v" {
+		return fmt.Errorf("guard %s has no parameter %q", d.Name, m.name)
+	}
+	n, err := strconv.ParseInt(string(m.value), 10, 64)
+	switch {
+	case err != nil:
+		return fmt.Errorf("guard %s, %s: %.80s is no whole number", d.Name, m.name, m.value)
+	case j < 0:
+		row.Version = int(n)
+	case n < d.Params[j].Min || n > d.Params[j].Max:
+		return fmt.Errorf("guard %s, %s: %d is outside %d..%d", d.Name, m.name, n, d.Params[j].Min, d.Params[j].Max)
+	default:
+		row.Values[j] = n
+	}
+	return nil
+}
+
+// member is one name and value of an object.
+type member struct {
+	name  string
+	value jsontext.Value
+}
+
+// decodeObject splits a JSON object into its members, in order. Duplicate names
+// and anything after the object are errors.
+func decodeObject(data []byte) ([]member, error) {
+	dec := jsontext.NewDecoder(bytes.NewReader(data))
+	tok, err := dec.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	if tok.Kind() != '{' {
+		return nil, fmt.Errorf("expected an object, found %s", tok.Kind())
+	}
+	var out []member
+	for dec.PeekKind() != '}' {
+		key, err := dec.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		name := key.String()
+		val, err := dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, member{name, val.Clone()})
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	if _, err := dec.ReadToken(); err != io.EOF {
+		return nil, errors.New("something follows the object")
+	}
+	return out, nil
+}

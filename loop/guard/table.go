@@ -1,0 +1,220 @@
+package guard
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Unit is what a parameter counts.
+type Unit string
+
+// Units of parameters. A duration is kept in nanoseconds, bytes in bytes, money
+// in micro-USD.
+const (
+	Count    Unit = "count"
+	Bytes    Unit = "bytes"
+	Duration Unit = "duration"
+	MicroUSD Unit = "micro-usd"
+)
+
+// Param is one number that tunes a guard.
+type Param struct {
+	Name     string
+	Unit     Unit
+	Default  int64
+	Min, Max int64 // inclusive
+	Doc      string
+}
+
+// Class groups guards in listings.
+type Class string
+
+// Classes of guards.
+const (
+	Loops    Class = "loops"    // stop a model that goes in circles
+	Results  Class = "results"  // keep tool results within bounds
+	Time     Class = "time"     // and budgets
+	Ends     Class = "ends"     // decide whether it is done
+	Recovery Class = "recovery" // from failing or blank model calls
+)
+
+// Def describes one guard: a row of the table.
+type Def struct {
+	Name    string
+	Class   Class
+	Version int  // behaviour version: raised whenever the same events lead to another decision
+	Policy  bool // acts inside a stage; see its own interface
+	Mode    Mode // in profile default
+	Full    Mode // in profile full
+	Params  []Param
+	Summary string // what it does, one line
+	WhenOff string // what happens without it, one line
+	// build makes the fold; nil for policies. v holds the parameters in the
+	// order of Params.
+	build func(v []int64, env Env) Guard
+}
+
+// Env is what guards need to know of the session, fixed at its start.
+type Env struct {
+	Tools []string // names of the tools the model has, in order
+}
+
+const day = int64(24 * time.Hour)
+
+// Table lists the guards. Its order is the order in which rewrites compose and
+// in which the first stop wins; it is part of the behaviour.
+var Table = []Def{
+	{Name: "stuck", Class: Loops, Version: 1, Mode: Enforce, Full: Enforce, build: newStuck,
+		Summary: "equal rounds and cycles of 2 to 4 rounds: nudge, then stop",
+		WhenOff: "loops run to the backstop",
+		Params: []Param{
+			{"nudge", Count, 3, 2, 1000, "consecutive equal rounds before the nudge"},
+			{"abort", Count, 6, 2, 1000, "consecutive equal rounds before the stop"},
+			{"cycle_nudge", Count, 2, 2, 100, "whole periods of a cycle before the nudge"},
+			{"cycle_abort", Count, 3, 2, 100, "whole periods of a cycle before the stop"},
+		}},
+	{Name: "spill", Class: Results, Version: 1, Mode: Enforce, Full: Enforce, build: newSpill,
+		Summary: "keeps a large result whole in a file and shows a preview with its path",
+		WhenOff: "the ceiling cuts",
+		Params: []Param{
+			{"over", Bytes, 24 << 10, 256, 1 << 30, "results larger than this are spilled"},
+			{"preview", Bytes, 4 << 10, 0, 1 << 20, "how much of the result stays in sight"},
+		}},
+	{Name: "result_ceiling", Class: Results, Version: 1, Mode: Enforce, Full: Enforce, build: newCeiling,
+		Summary: "cuts a larger result and says how much was cut",
+		WhenOff: "the whole result goes into the conversation",
+		Params: []Param{
+			{"bytes", Bytes, 24 << 10, 256, 1 << 30, "how much of a result is kept"},
+		}},
+	{Name: "tool_deadline", Class: Time, Version: 1, Mode: Enforce, Full: Enforce, build: newToolDeadline,
+		Summary: "ends a tool call that takes too long with a timeout result",
+		WhenOff: "only the wall limit stops a hanging tool",
+		Params: []Param{
+			{"per_call", Duration, int64(120 * time.Second), int64(time.Millisecond), day, "what one call may take"},
+		}},
+	{Name: "run_deadline", Class: Time, Version: 1, Mode: Enforce, Full: Enforce, build: newRunDeadline,
+		Summary: "ends the session when its time is up, checked before every model and tool call",
+		WhenOff: "the scenario's backstop ends it",
+		Params: []Param{
+			{"total", Duration, int64(30 * time.Minute), int64(time.Millisecond), 30 * day, "what the session may take"},
+		}},
+	{Name: "limits", Class: Time, Version: 1, Mode: Enforce, Full: Enforce, build: newLimits,
+		Summary: "turns, tool calls, tokens and cost; explicit ones only tighten the scenario's",
+		WhenOff: "the scenario's backstop ends it",
+		Params: []Param{
+			{"turns", Count, 50, 1, 1 << 20, "turns a session may take"},
+			{"calls", Count, 200, 1, 1 << 20, "tool calls a session may make"},
+			{"tokens", Count, 0, 0, 1 << 50, "input and output tokens; 0 = unset"},
+			{"cost", MicroUSD, 0, 0, 1 << 50, "cost in millionths of a USD; 0 = unset"},
+		}},
+	{Name: "acceptance", Class: Ends, Version: 1, Mode: Enforce, Full: Enforce, build: newAcceptance,
+		Summary: "runs the scenario's checks when the model says it is done and sends the first failing reason back",
+		WhenOff: "the session ends unchecked",
+		Params: []Param{
+			{"retries", Count, 2, 0, 1000, "how often a rejected end is sent back"},
+		}},
+	{Name: "retry", Class: Recovery, Version: 1, Policy: true, Mode: Enforce, Full: Enforce,
+		Summary: "asks again after a model error that passes with time, with seeded exponential backoff",
+		WhenOff: "the first error ends the session",
+		Params: []Param{
+			{"attempts", Count, 4, 1, 100, "model calls a turn may take, the first included"},
+			{"base", Duration, int64(200 * time.Millisecond), int64(time.Millisecond), day, "first backoff"},
+			{"cap", Duration, int64(30 * time.Second), int64(time.Millisecond), day, "longest backoff"},
+			{"retry_after_cap", Duration, int64(120 * time.Second), 0, day, "longest Retry-After honoured"},
+		}},
+	{Name: "truncated_empty", Class: Recovery, Version: 1, Policy: true, Mode: Enforce, Full: Enforce,
+		Summary: "drops an answer that was cut before it said anything and asks again with more room",
+		WhenOff: "a blank answer",
+		Params: []Param{
+			{"retries", Count, 1, 0, 10, "how often a turn asks again"},
+			{"factor_cap", Count, 4, 1, 64, "max_tokens grows at most to this multiple of the original"},
+		}},
+	{Name: "empty_response", Class: Recovery, Version: 1, Mode: Enforce, Full: Enforce, build: newEmptyResponse,
+		Summary: "answers a blank answer with one correction, then stops",
+		WhenOff: "a blank answer ends the session",
+		Params: []Param{
+			{"corrections", Count, 1, 0, 100, "how often in a row a blank answer is corrected"},
+		}},
+	{Name: "unknown_tool", Class: Recovery, Version: 1, Mode: Enforce, Full: Enforce, build: newUnknownTool,
+		Summary: "answers a call of an unknown tool with the nearest name and the list of tools",
+		WhenOff: "a plain error"},
+}
+
+// Lookup returns the position of a guard in Table, or -1.
+func Lookup(name string) int {
+	for i := range Table {
+		if Table[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Names returns all guard names in table order.
+func Names() []string {
+	out := make([]string, len(Table))
+	for i := range Table {
+		out[i] = Table[i].Name
+	}
+	return out
+}
+
+// param returns the position of a parameter of d, or -1.
+func (d *Def) param(name string) int {
+	for i := range d.Params {
+		if d.Params[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Format writes a value of p as suites and listings spell it.
+func (p *Param) Format(v int64) string {
+	switch p.Unit {
+	case Duration:
+		return time.Duration(v).String()
+	case Bytes:
+		switch {
+		case v > 0 && v%(1<<20) == 0:
+			return strconv.FormatInt(v>>20, 10) + "MiB"
+		case v > 0 && v%(1<<10) == 0:
+			return strconv.FormatInt(v>>10, 10) + "KiB"
+		}
+	}
+	return strconv.FormatInt(v, 10)
+}
+
+// Parse reads a value of p: an integer, for bytes also with KiB or MiB, for
+// durations as Go writes them (90s, 2m30s).
+func (p *Param) Parse(s string) (int64, error) {
+	s = strings.TrimSpace(s)
+	v, err := strconv.ParseInt(s, 10, 64)
+	switch p.Unit {
+	case Duration:
+		d, derr := time.ParseDuration(s)
+		if derr != nil {
+			return 0, fmt.Errorf("%q is no duration; write it like 90s or 2m30s", s)
+		}
+		v, err = int64(d), nil
+	case Bytes:
+		for suffix, shift := range map[string]uint{"KiB": 10, "MiB": 20} {
+			if n, ok := strings.CutSuffix(s, suffix); ok {
+				v, err = strconv.ParseInt(strings.TrimSpace(n), 10, 64)
+				if v > 1<<40 {
+					return 0, fmt.Errorf("%q is too large", s)
+				}
+				v <<= shift
+			}
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%q is no whole number", s)
+	}
+	if v < p.Min || v > p.Max {
+		return 0, fmt.Errorf("%s is outside %s..%s", s, p.Format(p.Min), p.Format(p.Max))
+	}
+	return v, nil
+}

@@ -1,0 +1,182 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/loop/model"
+)
+
+// infer (stage 2) asks the model until an answer stands or a policy gives up.
+// Every attempt is an event, with what it was billed and how long the policy
+// waits.
+func (r *run) infer() {
+	params := r.cfg.s.Params
+	var errs, dropped int
+	for attempt := 0; !r.over(); attempt++ {
+		if r.ctx.Err() != nil {
+			r.fail(event.CancelledRun, "cancelled")
+			return
+		}
+		allowed := r.checkpoint(event.NextModel, 0, "")
+		if r.over() {
+			return
+		}
+		resp, merr := r.ask(params, attempt, allowed.Budget)
+		switch {
+		case r.err != nil:
+			return
+		case merr != nil:
+			r.retry(attempt, errs, merr)
+			errs++
+		default:
+			bigger, again := r.truncatedEmpty(dropped, params.MaxTokens, resp)
+			if !again {
+				r.resp = resp
+				return
+			}
+			r.charge(resp.Model, resp.Usage)
+			r.emit(&event.Attempt{Head: r.head(), N: attempt, Resp: resp, Took: resp.Elapsed, Again: true})
+			dropped++
+			params.MaxTokens = bigger
+		}
+	}
+}
+
+// ask makes one model call and moves the clock by what it took.
+func (r *run) ask(params model.Params, attempt int, budget time.Duration) (*model.Response, *model.Error) {
+	req := r.request(params, attempt)
+	req.Timeout = budget
+	r.emit(&event.Request{Head: r.head(), Req: req, Implied: true})
+	if r.err != nil {
+		return nil, nil
+	}
+	r.attempts++
+	start := r.deps.Clock.Now()
+	ctx, cancel := r.deps.Clock.WithTimeout(r.ctx, budget)
+	defer cancel()
+	resp, err := r.deps.Model.Generate(ctx, req, nil)
+	merr := r.asModelError(ctx, err)
+	if r.err != nil {
+		return nil, nil
+	}
+	took, want := r.deps.Clock.Lapse(start, declaredBy(resp, merr), budget)
+	if budget > 0 && want > budget {
+		merr = &model.Error{Kind: model.ErrDeadline, Message: "no answer within " + budget.String()}
+	}
+	if merr != nil {
+		e := *merr
+		e.Elapsed = took
+		return nil, &e
+	}
+	out := *resp
+	out.Elapsed = took
+	if out.Model == "" {
+		out.Model = params.Model
+	}
+	return &out, nil
+}
+
+func declaredBy(resp *model.Response, e *model.Error) time.Duration {
+	if e != nil {
+		return e.Elapsed
+	}
+	return resp.Elapsed
+}
+
+// asModelError sorts what Generate returned: a model's error, the call's own
+// deadline, a cancellation, or a failure of the driver, which ends everything.
+func (r *run) asModelError(ctx context.Context, err error) *model.Error {
+	var merr *model.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &merr):
+		return merr
+	case r.ctx.Err() != nil:
+		return &model.Error{Kind: model.ErrCancelled, Message: "cancelled"}
+	case ctx.Err() != nil:
+		return &model.Error{Kind: model.ErrDeadline, Message: "the session's time ran out"}
+	}
+	r.err = fmt.Errorf("model call in turn %d: %w", r.turn, err)
+	return nil
+}
+
+// retry records a failed attempt and asks the policy what to do about it.
+func (r *run) retry(attempt, errs int, e *model.Error) {
+	policy, mode := r.guards.Retry()
+	wait, again := policy.Next(r.word("jitter", attempt), errs, e)
+	act, evidence := "retry", fmt.Sprintf("%s, wait %s", errName(e), wait)
+	if !again {
+		act, evidence = "give_up", fmt.Sprintf("%s after %d attempts", errName(e), errs+1)
+	}
+	fired := again || mode == guard.Enforce && errs > 0 && guard.Retryable(e)
+	if mode != guard.Enforce {
+		wait, again = 0, false
+	}
+	// A call cut by the session's own time is no case for a policy: the guards
+	// say so at the next checkpoint.
+	expired := e.Kind == model.ErrDeadline
+	r.charge(r.cfg.s.Params.Model, e.Usage)
+	r.emit(&event.Attempt{Head: r.head(), N: attempt, Err: e, Took: e.Elapsed, Wait: wait, Again: again || expired})
+	if fired && mode != guard.Off {
+		r.firedPolicy("retry", mode, act, evidence)
+	}
+	switch {
+	case again:
+		if err := r.deps.Clock.Sleep(r.ctx, wait); err != nil {
+			r.fail(event.CancelledRun, "cancelled")
+		}
+	case expired:
+	case e.Kind == model.ErrCancelled:
+		r.fail(event.CancelledRun, "cancelled")
+	case e.Kind == model.ErrProtocol:
+		r.fail(event.ProtocolError, errName(e))
+	default:
+		r.fail(event.ModelError, errName(e))
+	}
+}
+
+func errName(e *model.Error) string {
+	s := string(e.Kind)
+	if e.Status != 0 {
+		s = fmt.Sprintf("%s (%d)", s, e.Status)
+	}
+	return s
+}
+
+// truncatedEmpty asks its policy whether an answer is dropped and asked again.
+func (r *run) truncatedEmpty(used, cur int, resp *model.Response) (int, bool) {
+	policy, mode := r.guards.TruncatedEmpty()
+	if mode == guard.Off || !policy.Applies(resp) {
+		return cur, false
+	}
+	orig := r.cfg.s.Params.MaxTokens
+	bigger, again := policy.Next(used, orig, cur, resp)
+	if !again {
+		return cur, false
+	}
+	r.firedPolicy("truncated_empty", mode, "ask_again", fmt.Sprintf("max_tokens %d to %d", cur, bigger))
+	return bigger, mode == guard.Enforce
+}
+
+func (r *run) firedPolicy(name string, mode guard.Mode, act, evidence string) {
+	d := &guard.Table[guard.Lookup(name)]
+	r.emit(&event.Guard{Head: r.head(), Name: name, Version: d.Version, Mode: string(mode), Act: act, Evidence: evidence})
+}
+
+// charge adds the usage of one model call to the session's and prices it.
+func (r *run) charge(id string, u model.Usage) event.Cost {
+	r.usage = r.usage.Add(u)
+	if u == (model.Usage{}) {
+		return event.Cost{Known: true}
+	}
+	pico, known := r.cfg.cost(id, u)
+	r.cost.Pico += pico
+	r.cost.Known = r.cost.Known && known
+	return event.Cost{Pico: pico, Known: known}
+}

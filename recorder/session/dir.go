@@ -1,0 +1,88 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/harnessbench/harnessbench/loop/model"
+)
+
+// Dir is a folder of blobs, one file a content, named by 64 hex digits. Several
+// sessions and processes may share it: a file appears complete or not at all.
+// The folder is made when the first content is stored.
+type Dir struct{ path string }
+
+// BlobsBeside returns the blob folder of the session file at path.
+func BlobsBeside(path string) *Dir { return &Dir{filepath.Join(filepath.Dir(path), BlobDir)} }
+
+// Path returns the folder.
+func (b *Dir) Path() string { return b.path }
+
+// Put implements [Blobs]. d must be the digest of content.
+func (b *Dir) Put(d model.Digest, content []byte) error {
+	name := filepath.Join(b.path, d.String())
+	if st, err := os.Lstat(name); err == nil && st.Mode().IsRegular() && st.Size() == int64(len(content)) {
+		return nil
+	}
+	if err := os.MkdirAll(b.path, 0o755); err != nil {
+		return fmt.Errorf("blob folder: %w", err)
+	}
+	f, err := os.CreateTemp(b.path, ".tmp-*")
+	if err != nil {
+		return fmt.Errorf("blob: %w", err)
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("blob: %w", err)
+	}
+	return nil
+}
+
+// Get implements [Blobs]: it refuses links and what is no regular file, a size
+// other than the recorded one, and a content whose digest is not its name.
+func (b *Dir) Get(d model.Digest, size int64) ([]byte, error) {
+	if size < 0 || size > MaxBlob {
+		return nil, fmt.Errorf("blob %s: size %d is out of range", d, size)
+	}
+	name := filepath.Join(b.path, d.String())
+	st, err := os.Lstat(name)
+	if err != nil {
+		return nil, fmt.Errorf("blob %s: %w", d, noPath(err))
+	}
+	if !st.Mode().IsRegular() || st.Size() != size {
+		return nil, fmt.Errorf("blob %s: is no regular file of %d bytes", d, size)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("blob %s: %w", d, noPath(err))
+	}
+	defer f.Close()
+	content := make([]byte, size)
+	if _, err := io.ReadFull(f, content); err != nil {
+		return nil, fmt.Errorf("blob %s: %w", d, noPath(err))
+	}
+	if model.Sum(content) != d {
+		return nil, fmt.Errorf("blob %s: its content has another digest: the file was changed", d)
+	}
+	return content, nil
+}
+
+// noPath keeps a message free of the machine's paths.
+func noPath(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

@@ -1,0 +1,245 @@
+package replayer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/workspace"
+	"github.com/harnessbench/harnessbench/recorder/session"
+)
+
+// longText is how many bytes of a value a divergence quotes.
+const longText = 400
+
+// difference is the first unequal field of two lines.
+type difference struct {
+	pointer          string
+	recorded, actual string
+}
+
+// difference compares a recorded line with a payload field by field: key order
+// does not count, numbers count by their lexemes, annotations do not count.
+// Under another configuration the digest of inputs does not count either, since
+// the header is one of them.
+func (r *replay) difference(l *session.Line, payload []byte) (*difference, error) {
+	rec, err := decodePayload(l.Payload())
+	if err != nil {
+		return nil, err
+	}
+	act, err := decodePayload(payload)
+	if err != nil {
+		return nil, err
+	}
+	for name := range annotations[l.Type] {
+		delete(rec, name)
+		delete(act, name)
+	}
+	for name := range rec {
+		if !fieldNames[l.Type][name] {
+			delete(rec, name) // a field of a later minor version
+		}
+	}
+	if r.current {
+		delete(rec, "inputs")
+		delete(act, "inputs")
+	}
+	return firstDifference("", rec, act), nil
+}
+
+var annotations, fieldNames = fieldTables()
+
+func fieldTables() (ann, all map[session.Type]map[string]bool) {
+	ann, all = map[session.Type]map[string]bool{}, map[session.Type]map[string]bool{}
+	for t := range known {
+		ann[t], all[t] = map[string]bool{}, map[string]bool{}
+		for _, f := range session.Fields {
+			if f.Line != t && f.Line != "" {
+				continue
+			}
+			name, _, nested := strings.Cut(f.Name, ".")
+			name, _, _ = strings.Cut(name, "[")
+			all[t][name] = true
+			if f.Origin == session.Annotation && !nested && name == f.Name {
+				ann[t][name] = true
+			}
+		}
+	}
+	return ann, all
+}
+
+// decodePayload reads `,"key":value...` as an object, number lexemes kept.
+func decodePayload(p []byte) (map[string]any, error) {
+	if len(p) == 0 {
+		return map[string]any{}, nil
+	}
+	b := append([]byte{'{'}, p[1:]...)
+	dec := json.NewDecoder(bytes.NewReader(append(b, '}')))
+	dec.UseNumber()
+	var m map[string]any
+	if err := dec.Decode(&m); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// firstDifference walks two JSON values in sorted key order.
+func firstDifference(at string, a, b any) *difference {
+	switch av := a.(type) {
+	case map[string]any:
+		if bv, ok := b.(map[string]any); ok {
+			return mapDifference(at, av, bv)
+		}
+	case []any:
+		if bv, ok := b.([]any); ok {
+			return listDifference(at, av, bv)
+		}
+	default:
+		if a == b {
+			return nil
+		}
+	}
+	return &difference{at, showValue(a), showValue(b)}
+}
+
+func mapDifference(at string, a, b map[string]any) *difference {
+	keys := make([]string, 0, len(a)+len(b))
+	for k := range a {
+		keys = append(keys, k)
+	}
+	for k := range b {
+		if _, both := a[k]; !both {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		p := at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(k)
+		av, inA := a[k]
+		bv, inB := b[k]
+		if !inA || !inB {
+			return &difference{p, showMaybe(av, inA), showMaybe(bv, inB)}
+		}
+		if d := firstDifference(p, av, bv); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+func listDifference(at string, a, b []any) *difference {
+	for i := range min(len(a), len(b)) {
+		if d := firstDifference(at+"/"+strconv.Itoa(i), a[i], b[i]); d != nil {
+			return d
+		}
+	}
+	if len(a) != len(b) {
+		i := min(len(a), len(b))
+		d := &difference{pointer: at + "/" + strconv.Itoa(i), recorded: "nothing", actual: "nothing"}
+		if i < len(a) {
+			d.recorded = showValue(a[i])
+		} else {
+			d.actual = showValue(b[i])
+		}
+		return d
+	}
+	return nil
+}
+
+func showMaybe(v any, there bool) string {
+	if !there {
+		return "nothing"
+	}
+	return showValue(v)
+}
+
+func showValue(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(b)
+}
+
+// shorten cuts a text in the middle of nothing: whole UTF-8 sequences, with a
+// mark.
+func shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
+
+// lineDiff shows the first lines in which two texts differ, one line of context
+// before them.
+func lineDiff(recorded, actual string) string {
+	a, b := strings.Split(recorded, "\n"), strings.Split(actual, "\n")
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	ea, eb := len(a), len(b)
+	for ea > i && eb > i && a[ea-1] == b[eb-1] {
+		ea, eb = ea-1, eb-1
+	}
+	var out strings.Builder
+	if i > 0 {
+		fmt.Fprintf(&out, "  %s\n", around(a[i-1], a[i-1]))
+	}
+	const most = 8
+	for k, line := range a[i:min(ea, i+most)] {
+		other := ""
+		if i+k < eb {
+			other = b[i+k]
+		}
+		fmt.Fprintf(&out, "- %s\n", around(line, other))
+	}
+	for k, line := range b[i:min(eb, i+most)] {
+		other := ""
+		if i+k < ea {
+			other = a[i+k]
+		}
+		fmt.Fprintf(&out, "+ %s\n", around(line, other))
+	}
+	if ea-i > most || eb-i > most {
+		fmt.Fprintf(&out, "  (%d lines recorded, %d now)\n", ea-i, eb-i)
+	}
+	return out.String()
+}
+
+// around cuts a long line to the place where it differs from the other.
+func around(line, other string) string {
+	const width = 160
+	if len(line) <= width {
+		return line
+	}
+	i := 0
+	for i < len(line) && i < len(other) && line[i] == other[i] {
+		i++
+	}
+	start := max(0, min(i-width/4, len(line)-width))
+	out := strings.ToValidUTF8(line[start:min(len(line), start+width)], "")
+	if start > 0 {
+		out = "…" + out
+	}
+	if start+width < len(line) {
+		out += "…"
+	}
+	return out
+}
+
+func shellQuote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+@:") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func treeDigestOf(entries []workspace.Entry) model.Digest { return workspace.TreeDigest(entries) }

@@ -1,0 +1,297 @@
+package replayer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/harnessbench/harnessbench/ablations/trial"
+	"github.com/harnessbench/harnessbench/loop"
+	"github.com/harnessbench/harnessbench/loop/clock"
+	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/workspace"
+	"github.com/harnessbench/harnessbench/recorder"
+	"github.com/harnessbench/harnessbench/recorder/session"
+)
+
+// Options say how sessions are replayed.
+type Options struct {
+	// Current gives the configuration to run instead of the recorded one
+	// (--config=current): today's prompts, tools and guard settings for the
+	// session's scenario and arm. Nil replays under the recorded one.
+	Current func(h *session.Header) (*trial.Rebuilt, error)
+}
+
+// File replays one session file. What is wrong with the session is in the
+// report; the error is for what has nothing to do with it: a file that cannot
+// be opened, a cancelled ctx, or a configuration that Current cannot give.
+func File(ctx context.Context, path string, o Options) (*Report, error) {
+	s, err := session.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	rep, err := Reader(ctx, s.Reader, s.Blobs(), path, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return rep, nil
+}
+
+// Reader replays the session that rd reads. name is its path in reports; blobs
+// may be nil.
+func Reader(ctx context.Context, rd *session.Reader, blobs session.Blobs, name string, o Options) (*Report, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := &replay{tape: &tape{rd: rd}, blobs: blobs, cancel: cancel, current: o.Current != nil,
+		rep: &Report{Path: name, Verdict: Exact}}
+	cfg, err := r.configure(o)
+	if err != nil {
+		return nil, err
+	}
+	if cfg != nil {
+		if err := r.run(ctx, cfg); err != nil {
+			return nil, err
+		}
+	}
+	return r.rep, nil
+}
+
+// replay is one session being replayed.
+type replay struct {
+	tape    *tape
+	blobs   session.Blobs
+	header  *session.Header
+	ws      *workspace.Mem
+	trail   *session.Trail
+	enc     *recorder.Encoder
+	rep     *Report
+	cancel  context.CancelFunc
+	current bool
+
+	settled bool   // the verdict stands; nothing more is compared
+	after   string // the last guard or tool event
+	stage   string // of the event being compared
+	turn    int
+	answers int // model answers and errors served
+	parts   int // parts in the request so far, for Divergence.Part
+	unequal int // lines equal in meaning but not in bytes
+}
+
+// settle sets the verdict, once.
+func (r *replay) settle(v Verdict, reason string) error {
+	if !r.settled {
+		r.settled = true
+		r.rep.Verdict, r.rep.Reason = v, reason
+	}
+	return errStopped
+}
+
+// configure reads header and opening parts and makes the configuration to run;
+// nil when the verdict stands already.
+func (r *replay) configure(o Options) (*trial.Rebuilt, error) {
+	h, lines, err := r.tape.opening()
+	r.header = h
+	if h == nil || err != nil && !errors.Is(err, errEnd) {
+		r.broken(err)
+		return nil, nil
+	}
+	r.rep.Scenario = h.Scenario
+	if err := r.soundHeader(); err != nil {
+		return nil, nil
+	}
+	var parts []*model.Part
+	for _, l := range lines {
+		p, err := l.Part()
+		var mp *model.Part
+		if err == nil {
+			mp, err = p.ModelPart()
+		}
+		if err == nil && !p.Digest.Of(mp.Digest) {
+			err = fmt.Errorf("digest is %s, the body's is %s", p.Digest, mp.Digest.Short())
+		}
+		if err != nil {
+			r.misfit(l, "/body", err)
+			return nil, nil
+		}
+		parts = append(parts, mp)
+	}
+	if err := r.plant(); err != nil {
+		return nil, nil
+	}
+	if o.Current != nil {
+		return o.Current(h)
+	}
+	cfg, err := trial.Rebuild(h, parts)
+	var old *guard.OldBehaviourError
+	switch {
+	case errors.As(err, &old):
+		r.settle(OldBehaviour, old.Error())
+		return nil, nil
+	case err != nil:
+		r.misfit(r.tape.queued[0], "/config", err)
+		return nil, nil
+	}
+	return cfg, nil
+}
+
+// soundHeader checks what the header says twice.
+func (r *replay) soundHeader() error {
+	if err := r.header.Check(); err != nil {
+		return r.misfit(r.tape.queued[0], "/config_digest", err)
+	}
+	return nil
+}
+
+// plant lays the recorded initial tree in memory.
+func (r *replay) plant() error {
+	entries := make([]workspace.Entry, len(r.header.Tree))
+	inline := map[model.Digest][]byte{}
+	for i, f := range r.header.Tree {
+		entries[i] = workspace.Entry{Path: f.Path, Size: f.Size, Mode: f.Mode, Digest: f.Digest}
+		if f.Content != nil || f.Size == 0 {
+			if model.Sum(f.Content) != f.Digest {
+				return r.misfit(r.tape.queued[0], fmt.Sprintf("/tree/%d", i), errors.New("the content does not have the digest that stands beside it"))
+			}
+			inline[f.Digest] = f.Content
+		}
+	}
+	sizes := map[model.Digest]int64{}
+	for _, e := range entries {
+		sizes[e.Digest] = e.Size
+	}
+	ws, err := workspace.NewMem(entries, func(d model.Digest) ([]byte, error) {
+		if b, ok := inline[d]; ok {
+			return b, nil
+		}
+		if r.blobs == nil {
+			return nil, session.ErrNoBlobs
+		}
+		return r.blobs.Get(d, sizes[d])
+	})
+	if err != nil {
+		return r.misfit(r.tape.queued[0], "/tree", err)
+	}
+	r.ws, r.trail = ws, session.NewTrail(r.header, r.blobs)
+	return nil
+}
+
+// run drives the loop from the tape.
+func (r *replay) run(ctx context.Context, cfg *trial.Rebuilt) error {
+	r.enc = recorder.NewEncoder(recorder.Options{TreeDigest: func() (model.Digest, error) {
+		entries, err := r.ws.Manifest()
+		if err != nil {
+			return model.Digest{}, err
+		}
+		return workspace.TreeDigest(entries), nil
+	}})
+	if err := r.compareHeader(cfg); err != nil {
+		return nil
+	}
+	l, err := loop.New(cfg.Config, loop.Deps{
+		Model: served{r}, Tools: cfg.Tools, Run: runner{r}, Spill: r.spill,
+		Check: trial.Checker(cfg.Checks, r.ws), Clock: clock.NewVirtual(), Sink: sink{r},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = l.Run(ctx)
+	switch {
+	case r.settled:
+		return nil
+	case err != nil:
+		return err
+	}
+	return r.conclude(ctx)
+}
+
+// conclude gives the verdict of a replay that came to its end without a
+// difference.
+func (r *replay) conclude(ctx context.Context) error {
+	if r.answers == 0 {
+		r.settle(Noop, "the session has no model call: nothing was replayed")
+		return nil
+	}
+	if r.unequal > 0 {
+		r.rep.Verdict = Normalised
+		r.rep.Reason = fmt.Sprintf("%d lines are equal in meaning, not in bytes", r.unequal)
+	}
+	// The footer was compared; what follows it must be nothing.
+	if _, err := r.tape.rd.Next(); err != nil && !errors.Is(err, io.EOF) {
+		r.broken(err)
+	}
+	return nil
+}
+
+// ended turns the tape's end, or a broken tape, into a verdict.
+func (r *replay) ended(err error, stage string) error {
+	if !errors.Is(err, errEnd) {
+		return r.broken(err)
+	}
+	reason := fmt.Sprintf("the recording ends in turn %d and the loop goes on (%s)", r.turn, stage)
+	if torn := r.tape.rd.Torn(); torn != nil {
+		reason += ": its last line is torn"
+	} else if !r.tape.rd.Complete() {
+		reason += ": it has no footer"
+	}
+	return r.settle(Exhausted, reason)
+}
+
+// exhausted says that the loop asks on where the recorded one had stopped.
+func (r *replay) exhausted(l *session.Line) error {
+	return r.settle(Exhausted, fmt.Sprintf("the loop asks the model again in turn %d; the recorded one had stopped (line %d, %s)", r.turn, l.No, l.Type))
+}
+
+// broken gives the verdict for a file that cannot be read on.
+func (r *replay) broken(err error) error {
+	switch {
+	case errors.Is(err, session.ErrTooNew):
+		return r.settle(TooNew, err.Error())
+	case errors.Is(err, io.EOF) || errors.Is(err, errEnd):
+		return r.settle(Corrupt, "no session: the file is empty or ends in its first line")
+	case errors.Is(err, fs.ErrNotExist):
+		return r.settle(Corrupt, err.Error())
+	}
+	return r.settle(Corrupt, err.Error())
+}
+
+// unreadable reports a line of a sound chain that does not hold what its type
+// asks for.
+func (r *replay) unreadable(l *session.Line, err error) error { return r.misfit(l, "", err) }
+
+// eventName is the stage of the loop an event belongs to.
+func eventName(ev event.Event) string {
+	switch ev := ev.(type) {
+	case *event.Start, *event.Request:
+		return "assemble"
+	case *event.Part:
+		if ev.Why == "rewrite" {
+			return "execute"
+		}
+		if ev.Why == "feedback" {
+			return "decide"
+		}
+		return "assemble"
+	case *event.Attempt:
+		return "infer"
+	case *event.Response, *event.Anomaly:
+		return "parse"
+	case *event.ToolRequest:
+		return "authorise"
+	case *event.ToolResult:
+		return "execute"
+	case *event.Candidate:
+		return "evaluate"
+	case *event.Guard:
+		return "guard " + ev.Name
+	case *event.State:
+		return "decide"
+	case *event.End:
+		return "end"
+	}
+	return ""
+}

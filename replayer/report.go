@@ -1,0 +1,59 @@
+package replayer
+
+// Verdict is what a replay says of one session.
+type Verdict string
+
+// The verdicts.
+const (
+	Exact        Verdict = "EXACT"         // every line came out as recorded
+	Normalised   Verdict = "NORMALISED"    // equal in meaning; some bytes or annotations differ
+	Diverged     Verdict = "DIVERGED"      // see Divergence
+	Exhausted    Verdict = "EXHAUSTED"     // the loop asks for more than was recorded
+	Unused       Verdict = "UNUSED"        // the loop ended before the recorded answers did
+	OldBehaviour Verdict = "OLD_BEHAVIOUR" // recorded under a behaviour this version no longer has
+	Noop         Verdict = "NOOP"          // nothing to replay: no model call
+	Corrupt      Verdict = "CORRUPT"       // the file is damaged or no session
+	TooNew       Verdict = "TOO_NEW"       // a newer format
+)
+
+// Exit is the exit status a verdict stands for: 0 the loop behaves as recorded,
+// 1 it does not, 3 that cannot be judged.
+func (v Verdict) Exit() int {
+	switch v {
+	case Exact, Normalised:
+		return 0
+	case Diverged, Exhausted, Unused:
+		return 1
+	}
+	return 3
+}
+
+// Report is the result of one replay.
+type Report struct {
+	Path       string      `json:"path"`
+	Verdict    Verdict     `json:"verdict"`
+	Scenario   string      `json:"scenario,omitempty"`
+	Turns      int         `json:"turns"`            // turns that came out as recorded
+	Lines      int         `json:"lines"`            // lines that came out as recorded
+	Unused     int         `json:"unused,omitempty"` // recorded model answers that the loop never asked for
+	Reason     string      `json:"reason,omitempty"` // one line; empty when Exact
+	Divergence *Divergence `json:"divergence,omitempty"`
+	// Shadow lists firings in shadow under --config=current: what these guards
+	// would have done is no divergence.
+	Shadow []string `json:"shadow,omitempty"`
+}
+
+// Divergence is the first place where a replay and its recording disagree.
+type Divergence struct {
+	Turn     int    `json:"turn"`    // what precedes the first request belongs to turn 1
+	Stage    string `json:"stage"`   // of the loop: assemble, infer, parse, execute, evaluate, decide, ...
+	Line     int    `json:"line"`    // of the recording, from 1; 0 = after its end
+	Type     string `json:"type"`    // of the recorded line
+	Part     *int   `json:"part"`    // index of the first unequal part of a request; null where it is none
+	Pointer  string `json:"pointer"` // RFC 6901, into the recorded line
+	Recorded string `json:"recorded"`
+	Actual   string `json:"actual"`
+	Diff     string `json:"diff,omitempty"`  // of long texts: the first differing lines, - recorded, + actual
+	After    string `json:"after,omitempty"` // the last guard or tool event before
+	Show     string `json:"show"`            // the command that shows more
+}

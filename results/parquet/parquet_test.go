@@ -1,0 +1,255 @@
+package parquet
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	pq "github.com/parquet-go/parquet-go"
+
+	"github.com/harnessbench/harnessbench/results"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// trials makes n rows that look like a run's: few distinct names, many counts.
+func trials(n int) []results.Trial {
+	rows := make([]results.Trial, n)
+	for i := range rows {
+		t := &rows[i]
+		*t = results.Trial{
+			RunID: "starter-0123456789ab", Suite: "starter", Scenario: fmt.Sprintf("scenario-%02d", i/1300%12),
+			ScenarioDigest: strings.Repeat("ab", 32), Tags: []string{"retry", "trap"},
+			Model: "sim/weak", Simulated: true, Arm: fmt.Sprintf("without-%d", i/5%13), Repetition: i, Seed: uint64(i % 5 * 77),
+			Outcome: "completed", Verdict: results.Pass, Score: ptr(1.0),
+			Turns: 3 + i%17, ModelCalls: 4 + i%17, ToolCalls: i % 23,
+			InputUncached: ptr(int64(1000 + i*7%5000)), CacheRead: ptr(int64(0)), CacheWrite: ptr(int64(0)), Output: ptr(int64(100 + i%700)),
+			CostUSD: ptr(float64(i%9999) / 1e6), ModelUS: int64(i) * 1000 % 7_777_777, ToolUS: int64(i % 50000), WaitUS: 0,
+			Session: fmt.Sprintf("scenario-%02d/sim-weak/%d.session.jsonl", i/1300%12, i), SessionDigest: fmt.Sprintf("%064x", i*2654435761),
+			Guards: []results.GuardCount{
+				{Guard: "spill", Mode: results.Enforce, Fired: i % 2, FirstTurn: first(i % 2)},
+				{Guard: "stuck", Mode: results.Shadow, Fired: 0},
+			},
+		}
+	}
+	return rows
+}
+
+func first(fired int) *int {
+	if fired == 0 {
+		return nil
+	}
+	return ptr(2)
+}
+
+// realTrial has everything that a simulated one lacks.
+func realTrial() results.Trial {
+	t := trials(1)[0]
+	t.Simulated, t.Model = false, "openai/gpt-x"
+	t.StartedAt = ptr(time.Date(2026, 1, 2, 3, 4, 5, 678_000, time.UTC))
+	t.EndedAt = ptr(t.StartedAt.Add(90 * time.Second))
+	t.HarnessUS, t.SpentUSD, t.Reasoning = ptr(int64(5)), ptr(0.25), ptr(int64(9))
+	t.Errored, t.Verdict, t.Score = true, results.Ungraded, nil
+	t.ErrorClass, t.ErrorText = ptr("quota"), ptr("429: out of credit")
+	t.Seed = 1<<64 - 1
+	t.Tags, t.Guards = []string{}, []results.GuardCount{}
+	return t
+}
+
+func TestTrialsRoundTrip(t *testing.T) {
+	path := filepath.Join(t.TempDir(), TrialsFile)
+	want := append(trials(3000), realTrial())
+	if err := WriteTrials(path, want[0].RunID, want); err != nil {
+		t.Fatal(err)
+	}
+	got, id, err := ReadTrials(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id != want[0].RunID {
+		t.Errorf("run id %q, want %q", id, want[0].RunID)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("rows differ after a round trip (-want +got):\n%s", d)
+	}
+}
+
+func TestVerdictsAndEventsRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	verdicts := []results.Verdict{
+		{RunID: "r", Scenario: "s", Model: "m", Arm: "a", Grader: "g", Type: "equals", Version: 1, Primary: true, Verdict: results.Pass, Score: ptr(0.5), Reason: "equal"},
+		{RunID: "r", Scenario: "s", Model: "m", Arm: "a", Index: 1, Grader: "h", Type: "regex", Version: 2, Gate: true, Verdict: results.Ungraded, Reason: "timeout", Evidence: "x\ny"},
+	}
+	if err := WriteVerdicts(filepath.Join(dir, VerdictsFile), "r", verdicts); err != nil {
+		t.Fatal(err)
+	}
+	gotV, _, err := ReadVerdicts(filepath.Join(dir, VerdictsFile))
+	if d := cmp.Diff(verdicts, gotV); err != nil || d != "" {
+		t.Errorf("verdicts: %v\n%s", err, d)
+	}
+	events := []results.GuardEvent{{RunID: "r", Scenario: "s", Model: "m", Arm: "a", Lane: "main", Turn: 3, AtUS: 17, Guard: "stuck", Version: 1, Mode: results.Shadow, Act: "nudge", Evidence: "3 equal rounds"}}
+	if err := WriteGuardEvents(filepath.Join(dir, GuardEventsFile), "r", events); err != nil {
+		t.Fatal(err)
+	}
+	gotE, _, err := ReadGuardEvents(filepath.Join(dir, GuardEventsFile))
+	if d := cmp.Diff(events, gotE); err != nil || d != "" {
+		t.Errorf("events: %v\n%s", err, d)
+	}
+}
+
+func TestEmptyTable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), VerdictsFile)
+	if err := WriteVerdicts(path, "r", nil); err != nil {
+		t.Fatal(err)
+	}
+	rows, id, err := ReadVerdicts(path)
+	if err != nil || len(rows) != 0 || id != "r" {
+		t.Errorf("got %d rows, run %q, error %v; want none of run r", len(rows), id, err)
+	}
+}
+
+func TestEqualRowsEqualBytes(t *testing.T) {
+	var a, b bytes.Buffer
+	for _, w := range []*bytes.Buffer{&a, &b} {
+		if err := encode(w, tableTrials, "starter-0123456789ab", append(trials(5000), realTrial())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(a.Bytes(), b.Bytes()) {
+		t.Error("two writes of equal rows differ")
+	}
+}
+
+// TestSchema pins what readers in other languages see.
+func TestSchema(t *testing.T) {
+	for table, schema := range map[string]*pq.Schema{
+		tableTrials: pq.SchemaOf(new(results.Trial)), tableVerdicts: pq.SchemaOf(new(results.Verdict)), tableGuardEvents: pq.SchemaOf(new(results.GuardEvent)),
+	} {
+		golden(t, filepath.Join("testdata", table+".schema"), schema.String()+"\n")
+	}
+}
+
+func TestLeavesNothingBehind(t *testing.T) {
+	dir := t.TempDir()
+	if err := WriteTrials(filepath.Join(dir, TrialsFile), "another", trials(1)); err == nil || !strings.Contains(err.Error(), "not \"another\"") {
+		t.Errorf("rows of another run: error %v", err)
+	}
+	if err := WriteTrials(filepath.Join(dir, "absent", TrialsFile), trials(1)[0].RunID, trials(1)); err == nil {
+		t.Error("a folder that is not there: no error")
+	}
+	if err := WriteTrials(filepath.Join(dir, TrialsFile), trials(1)[0].RunID, trials(1)); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("folder holds %v, %v; want the one table", entries, err)
+	}
+}
+
+func TestForeignFiles(t *testing.T) {
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "whole")
+	if err := WriteTrials(whole, trials(1)[0].RunID, trials(500)); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var foreign, verdicts, thin bytes.Buffer
+	type point struct{ X, Y int }
+	type thinTrial struct {
+		RunID string `parquet:"run_id"`
+	}
+	must(t, pq.Write(&foreign, []point{{1, 2}}))
+	must(t, encode(&verdicts, tableVerdicts, "r", []results.Verdict{}))
+	must(t, encode(&thin, tableTrials, "r", []thinTrial{{"r"}}))
+	for _, c := range []struct {
+		name, want string
+		data       []byte
+	}{
+		{"empty", "not a Parquet file", nil},
+		{"text", "not a Parquet file", []byte("scenario,model\n")},
+		{"cut", "not a Parquet file", good[:len(good)/2]},
+		{"foreign", "no table of harnessbench", foreign.Bytes()},
+		{"other table", `is the table "verdicts/1"; want "trials/1"`, verdicts.Bytes()},
+		{"thin", "column [suite] is missing", thin.Bytes()},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(dir, "f")
+			must(t, os.WriteFile(path, c.data, 0o644))
+			_, _, err := ReadTrials(path)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
+				t.Errorf("error %v; want the path and %q", err, c.want)
+			}
+		})
+	}
+}
+
+// FuzzReadTrials flips bytes of a good file: an error or rows, never a crash.
+func FuzzReadTrials(f *testing.F) {
+	var b bytes.Buffer
+	if err := encode(&b, tableTrials, "r", trials(20)); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(uint16(0), byte(0))
+	f.Add(uint16(200), byte(0xff))
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, at uint16, x byte) {
+		data := bytes.Clone(b.Bytes())
+		data[int(at)%len(data)] ^= x
+		path := filepath.Join(dir, fmt.Sprintf("%d.parquet", os.Getpid()))
+		must(t, os.WriteFile(path, data, 0o644))
+		_, _, _ = ReadTrials(path)
+	})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func BenchmarkWriteTrials(b *testing.B) { benchmarkWrite(b, tableTrials, trials(rowGroup)) }
+
+func BenchmarkWriteVerdicts(b *testing.B) {
+	rows := make([]results.Verdict, rowGroup)
+	for i := range rows {
+		rows[i] = results.Verdict{
+			RunID: "starter-0123456789ab", Scenario: fmt.Sprintf("scenario-%02d", i/1300%12), Model: "sim/weak", Arm: fmt.Sprintf("without-%d", i/5%13), Repetition: i % 5,
+			Grader: "answer", Type: "file_equals", Version: 1, Digest: strings.Repeat("cd", 32), Primary: true, Verdict: results.Pass, Score: ptr(1.0),
+			Reason: fmt.Sprintf("answer.txt equals %d", i%97),
+		}
+	}
+	benchmarkWrite(b, tableVerdicts, rows)
+}
+
+func BenchmarkWriteGuardEvents(b *testing.B) {
+	rows := make([]results.GuardEvent, rowGroup)
+	for i := range rows {
+		rows[i] = results.GuardEvent{
+			RunID: "starter-0123456789ab", Scenario: fmt.Sprintf("scenario-%02d", i/1300%12), Model: "sim/weak", Arm: fmt.Sprintf("without-%d", i/5%13), Repetition: i % 5,
+			Index: i % 3, Lane: "main", Turn: i % 50, AtUS: int64(i) * 31337 % 9_000_000, Guard: "stuck", Version: 1, Mode: results.Enforce, Act: "nudge", Evidence: "3 equal rounds",
+		}
+	}
+	benchmarkWrite(b, tableGuardEvents, rows)
+}
+
+func benchmarkWrite[T any](b *testing.B, table string, rows []T) {
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		if err := encode(io.Discard, table, "starter-0123456789ab", rows); err != nil {
+			b.Fatal(err)
+		}
+		n += len(rows)
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "rows/s")
+}

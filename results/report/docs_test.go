@@ -1,0 +1,48 @@
+package report
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/harnessbench/harnessbench/results"
+	"github.com/harnessbench/harnessbench/results/internal/docs"
+)
+
+// TestReportDocumented: every member of report.json says what it means, and the
+// page says the same. Members that occur in many places are described once.
+func TestReportDocumented(t *testing.T) {
+	page := filepath.Join("..", "..", "docs", "results.md")
+	for name, v := range map[string]any{
+		"report": Summary{}, "report-section": Section{}, "report-arm": Arm{}, "report-contrast": Contrast{}, "report-estimate": Estimate{},
+	} {
+		cols, err := results.Columns(v)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := docs.Check(page, name, results.MarkdownTable(without(cols, name)), *update); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// without leaves out what a table of its own describes.
+func without(cols []results.Column, table string) []results.Column {
+	own := map[string][]string{
+		"report":          {"main.", "harms."},
+		"report-section":  {"arms[].", "comparisons[].", "guards[]."},
+		"report-arm":      {"rate.", "pass_hat[].estimate.", "pass_at[].estimate."},
+		"report-contrast": {"over_all.", "cost_diff.", "where_fired.estimate."},
+	}[table]
+	var out []results.Column
+next:
+	for _, c := range cols {
+		for _, prefix := range own {
+			if len(c.Name) > len(prefix) && c.Name[:len(prefix)] == prefix {
+				continue next
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+// table is what is to be laid out: columns, and rows in blocks. In text a
+// block's name stands on a line of its own, so that wide names cost no width;
+// in Markdown it is the first column.
+type table struct {
+	block  string // what the blocks are: the head of Markdown's first column
+	heads  []string
+	left   int // the first so many columns are set left, the others right
+	blocks []block
+	ends   bool // the last column is set left too
+}
+
+type block struct {
+	name string
+	rows [][]string
+}
+
+func (p *printer) table(title string, t table) {
+	p.title(2, title)
+	if p.markdown {
+		p.markdownTable(t)
+		return
+	}
+	p.textTable(t)
+}
+
+func (t table) aligns(extra int) []tw.Align {
+	out := make([]tw.Align, extra+len(t.heads))
+	for i := range out {
+		out[i] = tw.AlignRight
+		if i < extra+t.left || t.ends && i == len(out)-1 {
+			out[i] = tw.AlignLeft
+		}
+	}
+	return out
+}
+
+// lay runs tablewriter over heads and rows; each row is one line.
+func lay(r tw.Renderer, pad tw.Padding, aligns []tw.Align, heads []string, rows [][]string) []string {
+	var b bytes.Buffer
+	cell := tw.CellConfig{
+		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
+		Alignment:  tw.CellAlignment{Global: tw.AlignRight, PerColumn: aligns},
+		Padding:    tw.CellPadding{Global: pad},
+	}
+	w := tablewriter.NewTable(&b,
+		tablewriter.WithRenderer(r),
+		tablewriter.WithConfig(tablewriter.Config{Header: cell, Row: cell}),
+		tablewriter.WithTrimSpace(tw.Off),
+		tablewriter.WithEastAsian(tw.Off), // the width must not depend on the locale
+	)
+	w.Header(heads)
+	for _, row := range rows {
+		// The only errors are those of the writer and of rows of odd types.
+		_ = w.Append(row)
+	}
+	if err := w.Render(); err != nil {
+		return []string{"(table cannot be laid out: " + err.Error() + ")"}
+	}
+	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	return lines
+}
+
+func (p *printer) textTable(t table) {
+	var rows [][]string
+	for _, b := range t.blocks {
+		rows = append(rows, b.rows...)
+	}
+	if len(rows) == 0 {
+		p.para("  (nothing was run)")
+		return
+	}
+	plain := renderer.NewBlueprint(tw.Rendition{
+		Borders: tw.BorderNone,
+		Symbols: tw.NewSymbols(tw.StyleNone),
+		Settings: tw.Settings{
+			Separators: tw.Separators{ShowHeader: tw.Off, ShowFooter: tw.Off, BetweenRows: tw.Off, BetweenColumns: tw.Off},
+			Lines:      tw.LinesNone,
+		},
+	})
+	lines := lay(plain, tw.Padding{Right: "  ", Overwrite: true}, t.aligns(0), t.heads, rows)
+	fmt.Fprintf(p.out, "    %s\n", p.paint.dim(lines[0]))
+	at := 1
+	for _, b := range t.blocks {
+		fmt.Fprintf(p.out, "  %s\n", p.paint.bold(b.name))
+		for range b.rows {
+			if at < len(lines) {
+				fmt.Fprintf(p.out, "    %s\n", lines[at])
+			}
+			at++
+		}
+	}
+}
+
+func (p *printer) markdownTable(t table) {
+	heads := append([]string{t.block}, t.heads...)
+	var rows [][]string
+	for _, b := range t.blocks {
+		for _, r := range b.rows {
+			rows = append(rows, append([]string{b.name}, r...))
+		}
+	}
+	if len(rows) == 0 {
+		p.para("(nothing was run)")
+		return
+	}
+	for _, line := range lay(renderer.NewMarkdown(), tw.PaddingDefault, t.aligns(1), heads, rows) {
+		fmt.Fprintf(p.out, "%s\n", line)
+	}
+	fmt.Fprintln(p.out)
+}
+
+// wrap writes text in lines of at most width columns.
+func wrap(out *bytes.Buffer, first, next, text string) {
+	line, used := first, len(first)
+	empty := true
+	for _, word := range strings.Fields(text) {
+		n := len([]rune(word))
+		if !empty && used+1+n > width {
+			fmt.Fprintln(out, strings.TrimRight(line, " "))
+			line, used, empty = next, len(next), true
+		}
+		if !empty {
+			line, used = line+" ", used+1
+		}
+		line, used, empty = line+word, used+n, false
+	}
+	fmt.Fprintln(out, strings.TrimRight(line, " "))
+}

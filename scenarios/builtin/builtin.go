@@ -1,0 +1,72 @@
+// Package builtin holds the embedded scenarios.
+//
+//  1. Each is a txtar archive NAME.txtar beside this file, where NAME is its id;
+//     what is large in it is generated.
+//  2. [All] loads them once, sorted by id; [Get] finds one.
+//
+// They measure harnesses, not models: each is built so that one guard, or one
+// mistake, decides it. The scripts in them drive simulated models only.
+package builtin
+
+import (
+	"embed"
+	"fmt"
+	"path"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/harnessbench/harnessbench/scenarios"
+)
+
+//go:embed *.txtar
+var archives embed.FS
+
+var load = sync.OnceValues(func() ([]*scenarios.Scenario, error) {
+	entries, err := archives.ReadDir(".")
+	if err != nil {
+		return nil, err
+	}
+	var out []*scenarios.Scenario
+	for _, e := range entries {
+		data, err := archives.ReadFile(e.Name())
+		if err != nil {
+			return nil, err
+		}
+		id := strings.TrimSuffix(e.Name(), path.Ext(e.Name()))
+		s, err := scenarios.LoadTxtar("builtin/"+id, data)
+		if err != nil {
+			return nil, err
+		}
+		if s.ID != id {
+			return nil, fmt.Errorf("builtin/%s: its id is %q; name the archive after it", id, s.ID)
+		}
+		out = append(out, s)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].ID < out[j].ID })
+	return out, nil
+})
+
+// All returns the embedded scenarios, sorted by id. The slice is the caller's,
+// the scenarios are shared.
+func All() ([]*scenarios.Scenario, error) {
+	all, err := load()
+	return append([]*scenarios.Scenario(nil), all...), err
+}
+
+// Get returns the embedded scenario with an id, with or without "builtin/".
+func Get(id string) (*scenarios.Scenario, error) {
+	all, err := load()
+	if err != nil {
+		return nil, err
+	}
+	id = strings.TrimPrefix(id, "builtin/")
+	names := make([]string, len(all))
+	for i, s := range all {
+		if s.ID == id {
+			return s, nil
+		}
+		names[i] = s.ID
+	}
+	return nil, fmt.Errorf("no embedded scenario %.60q; there are: %s", id, strings.Join(names, ", "))
+}
