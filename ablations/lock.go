@@ -1,7 +1,12 @@
 package ablations
 
 import (
+	"fmt"
+	"os"
+
 	"github.com/goccy/go-yaml"
+
+	"github.com/harnessbench/harnessbench/scenarios/strictyaml"
 )
 
 // Lock is a suite as it was run, every digest included: the content of
@@ -49,3 +54,28 @@ func (p *Plan) Lock() Lock {
 
 // Encode writes the lock as YAML; equal locks give equal bytes.
 func (l Lock) Encode() ([]byte, error) { return yaml.Marshal(l) }
+
+// ReadLock reads a lock file and returns it with its bytes.
+func ReadLock(path string) (Lock, []byte, error) {
+	var l Lock
+	info, err := os.Stat(path)
+	if err != nil {
+		return l, nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxLockBytes {
+		return l, nil, fmt.Errorf("%s: a lock is a file of at most %d bytes", path, maxLockBytes)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return l, nil, err
+	}
+	if err := strictyaml.Unmarshal(path, data, &l); err != nil {
+		return l, nil, err
+	}
+	if l.Schema != LockSchema {
+		return l, nil, fmt.Errorf("%s: schema is %q, not %s", path, l.Schema, LockSchema)
+	}
+	return l, data, nil
+}
+
+const maxLockBytes = 16 << 20

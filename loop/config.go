@@ -3,8 +3,11 @@ package loop
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/model"
@@ -58,10 +61,53 @@ func Freeze(s Settings) (Config, error) {
 	if s.Extra == "" {
 		s.Extra = "{}"
 	}
+	if v := jsontext.Value(s.Extra); v.Kind() != '{' || !v.IsValid() {
+		return Config{}, fmt.Errorf("loop: extra is no JSON object: %.80q", s.Extra)
+	}
+	if err := checkParams(s.Params); err != nil {
+		return Config{}, err
+	}
+	if err := checkTools(s.Tools); err != nil {
+		return Config{}, err
+	}
 	c := Config{s: s.clone()}
 	c.json = string(c.s.appendJSON(nil))
 	c.digest = model.Sum([]byte(c.json))
 	return c, nil
+}
+
+// checkParams refuses what has no JSON form or makes no sense to any provider.
+func checkParams(p model.Params) error {
+	if p.MaxTokens < 0 || p.MaxTokens > maxMaxTokens {
+		return fmt.Errorf("loop: max_tokens %d is outside 0..%d", p.MaxTokens, maxMaxTokens)
+	}
+	for _, v := range []*float64{p.Temperature, p.TopP} {
+		if v != nil && (math.IsNaN(*v) || math.IsInf(*v, 0)) {
+			return fmt.Errorf("loop: a sampling parameter is %g", *v)
+		}
+	}
+	return nil
+}
+
+// maxMaxTokens leaves room for what truncated_empty multiplies it by.
+const maxMaxTokens = 1 << 40
+
+// checkTools refuses specs that cannot be told apart or have no JSON form.
+func checkTools(tools []tool.Spec) error {
+	seen := make(map[string]bool, len(tools))
+	for i := range tools {
+		t := &tools[i]
+		switch {
+		case t.Name == "":
+			return errors.New("loop: a tool without a name")
+		case seen[t.Name]:
+			return fmt.Errorf("loop: tool %q is given twice", t.Name)
+		case !jsontext.Value(t.Schema).IsValid():
+			return fmt.Errorf("loop: tool %q: the schema is no JSON", t.Name)
+		}
+		seen[t.Name] = true
+	}
+	return nil
 }
 
 func (s Settings) clone() Settings {

@@ -28,14 +28,20 @@ func (r *run) timed(req *event.ToolRequest, op *tool.Op) outcome {
 	defer cancel()
 	o := outcome{Result: r.deps.Run.Run(ctx, op), deadline: op.Deadline}
 	o.Took, o.want = r.deps.Clock.Lapse(start, o.Took, op.Deadline)
-	late := op.Deadline > 0 && o.want > op.Deadline
-	if late || op.Deadline > 0 && o.Outcome == event.Timeout {
+	// A tool that saw its context end says timeout itself, on a real clock within
+	// the microsecond to which that measures. One that gave up earlier has its own
+	// reason and keeps its text.
+	late := op.Deadline > 0 && (o.want > op.Deadline || o.Outcome == event.Timeout && o.Took+time.Microsecond >= op.Deadline)
+	if late {
 		o.Outcome, o.Exit = event.Timeout, nil
 		o.Text = fmt.Sprintf("timed out after %s: no result", op.Deadline)
-		if req.Effect != event.Read {
-			o.Outcome = event.UnknownOutcome
-			o.Text = fmt.Sprintf("timed out after %s: whether it took effect is unknown", op.Deadline)
+	}
+	if o.Outcome == event.Timeout && req.Effect != event.Read {
+		o.Outcome = event.UnknownOutcome
+		if late {
+			o.Text = fmt.Sprintf("timed out after %s", op.Deadline)
 		}
+		o.Text += ": whether it took effect is unknown"
 	}
 	if o.Outcome == event.UnknownOutcome {
 		if r.limbo == nil {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
@@ -34,13 +37,14 @@ func (r *run) infer() {
 			r.retry(attempt, errs, merr)
 			errs++
 		default:
-			bigger, again := r.truncatedEmpty(dropped, params.MaxTokens, resp)
+			bigger, again, fired := r.truncatedEmpty(dropped, params.MaxTokens, resp)
 			if !again {
-				r.resp = resp
+				r.resp, r.late = resp, fired
 				return
 			}
 			r.charge(resp.Model, resp.Usage)
 			r.emit(&event.Attempt{Head: r.head(), N: attempt, Resp: resp, Took: resp.Elapsed, Again: true})
+			r.emit(fired)
 			dropped++
 			params.MaxTokens = bigger
 		}
@@ -64,6 +68,9 @@ func (r *run) ask(params model.Params, attempt int, budget time.Duration) (*mode
 	if r.err != nil {
 		return nil, nil
 	}
+	if merr == nil && resp == nil {
+		merr = &model.Error{Kind: model.ErrProtocol, Message: "the model gave neither an answer nor an error"}
+	}
 	took, want := r.deps.Clock.Lapse(start, declaredBy(resp, merr), budget)
 	if budget > 0 && want > budget {
 		merr = &model.Error{Kind: model.ErrDeadline, Message: "no answer within " + budget.String()}
@@ -74,11 +81,32 @@ func (r *run) ask(params model.Params, attempt int, budget time.Duration) (*mode
 		return nil, &e
 	}
 	out := *resp
-	out.Elapsed = took
+	out.Elapsed, out.Items = took, validItems(resp.Items)
 	if out.Model == "" {
 		out.Model = params.Model
 	}
 	return &out, nil
+}
+
+// validItems returns items whose texts are UTF-8, the given ones where they
+// are: what is hashed must be what a recording can hold.
+func validItems(items []model.Item) []model.Item {
+	fix := func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+	var out []model.Item
+	for i := range items {
+		it := &items[i]
+		if utf8.ValidString(it.Text) && utf8.ValidString(it.Call.Name) && utf8.ValidString(it.Call.Args) {
+			continue
+		}
+		if out == nil {
+			out = slices.Clone(items)
+		}
+		out[i].Text, out[i].Call.Name, out[i].Call.Args = fix(it.Text), fix(it.Call.Name), fix(it.Call.Args)
+	}
+	if out == nil {
+		return items
+	}
+	return out
 }
 
 func declaredBy(resp *model.Response, e *model.Error) time.Duration {
@@ -124,7 +152,7 @@ func (r *run) retry(attempt, errs int, e *model.Error) {
 	r.charge(r.cfg.s.Params.Model, e.Usage)
 	r.emit(&event.Attempt{Head: r.head(), N: attempt, Err: e, Took: e.Elapsed, Wait: wait, Again: again || expired})
 	if fired && mode != guard.Off {
-		r.firedPolicy("retry", mode, act, evidence)
+		r.emit(r.policyFired("retry", mode, act, evidence))
 	}
 	switch {
 	case again:
@@ -150,23 +178,24 @@ func errName(e *model.Error) string {
 }
 
 // truncatedEmpty asks its policy whether an answer is dropped and asked again.
-func (r *run) truncatedEmpty(used, cur int, resp *model.Response) (int, bool) {
+// fired is what to record after the answer's own event; nil = nothing.
+func (r *run) truncatedEmpty(used, cur int, resp *model.Response) (bigger int, again bool, fired *event.Guard) {
 	policy, mode := r.guards.TruncatedEmpty()
 	if mode == guard.Off || !policy.Applies(resp) {
-		return cur, false
+		return cur, false, nil
 	}
-	orig := r.cfg.s.Params.MaxTokens
-	bigger, again := policy.Next(used, orig, cur, resp)
+	bigger, again = policy.Next(used, r.cfg.s.Params.MaxTokens, cur, resp)
 	if !again {
-		return cur, false
+		return cur, false, nil
 	}
-	r.firedPolicy("truncated_empty", mode, "ask_again", fmt.Sprintf("max_tokens %d to %d", cur, bigger))
-	return bigger, mode == guard.Enforce
+	fired = r.policyFired("truncated_empty", mode, "ask_again", fmt.Sprintf("max_tokens %d to %d", cur, bigger))
+	return bigger, mode == guard.Enforce, fired
 }
 
-func (r *run) firedPolicy(name string, mode guard.Mode, act, evidence string) {
+// policyFired makes the event of a policy's firing.
+func (r *run) policyFired(name string, mode guard.Mode, act, evidence string) *event.Guard {
 	d := &guard.Table[guard.Lookup(name)]
-	r.emit(&event.Guard{Head: r.head(), Name: name, Version: d.Version, Mode: string(mode), Act: act, Evidence: evidence})
+	return &event.Guard{Head: r.head(), Name: name, Version: d.Version, Mode: string(mode), Act: act, Evidence: evidence}
 }
 
 // charge adds the usage of one model call to the session's and prices it.

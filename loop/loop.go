@@ -24,6 +24,9 @@ type Deps struct {
 	Check func(ctx context.Context, answer string) (fail string, err error)
 	Clock clock.Clock
 	Sink  event.Sink
+	// Forget keeps no part of the conversation, only its chain digest: for a
+	// model that is served its answers and reads none.
+	Forget bool
 }
 
 // Preparer resolves, validates and canonicalises a call; *tool.Set is one.
@@ -91,6 +94,7 @@ type run struct {
 
 	// of the turn
 	resp     *model.Response
+	late     *event.Guard // a policy's firing in shadow, to be recorded after the answer
 	ids      []string
 	batch    []event.ToolRequest
 	ops      []tool.Prepared
@@ -129,6 +133,9 @@ func (l *Loop) begin(ctx context.Context) *run {
 	}
 	r := &run{Loop: l, ctx: ctx, script: model.NewTranscript(), nth: map[string]int{},
 		guards: guard.NewSet(s.Guards, s.Limits, guard.Env{Tools: names}), cost: event.Cost{Known: true}}
+	if l.deps.Forget {
+		r.script = model.NewForgetful()
+	}
 	r.emit(&event.Start{Head: r.head(), Config: l.cfg.digest})
 	why := map[model.PartKind]string{model.KindTool: "tool", model.KindSystem: "system", model.KindMessage: "task"}
 	for _, p := range l.cfg.Parts() {

@@ -20,6 +20,9 @@ func (r *run) mayStart() bool {
 		return false
 	}
 	r.checkpoint(event.NextTurn, 0, "")
+	if r.over() {
+		r.checked = false // what was checked a turn ago is not behind this end
+	}
 	return !r.over()
 }
 
@@ -36,7 +39,7 @@ func (r *run) checkpoint(next event.Next, index int, effect event.Effect) guard.
 // turns before left is the request.
 func (r *run) assemble() {
 	r.turn++
-	r.resp, r.ids, r.batch, r.ops = nil, nil, r.batch[:0], r.ops[:0]
+	r.resp, r.late, r.ids, r.batch, r.ops = nil, nil, nil, r.batch[:0], r.ops[:0]
 	r.feedback, r.accepted, r.checked, r.goOn = nil, false, false, false
 }
 
@@ -45,7 +48,7 @@ func (r *run) request(params model.Params, attempt int) *model.Request {
 	parts, chains := r.script.View()
 	digest := params.Digest()
 	return &model.Request{
-		Params: params, ParamsDigest: digest, Parts: parts, Chains: chains,
+		Params: params, ParamsDigest: digest, Parts: parts, Chains: chains, Count: r.script.Len(),
 		Lane: r.lane, Turn: r.turn, Attempt: attempt,
 		Occurrence: r.asked.next(chains[len(chains)-1], digest),
 	}
@@ -75,6 +78,9 @@ func (r *run) parse() {
 	ev := &event.Response{Head: r.head(), Resp: r.resp, Part: part, Took: r.resp.Elapsed}
 	ev.Cost = r.charge(r.resp.Model, r.resp.Usage)
 	r.emit(ev)
+	if r.late != nil {
+		r.emit(r.late)
+	}
 	r.script.Append(part)
 	r.anomalies()
 	for i := range r.batch {
@@ -106,12 +112,13 @@ func (r *run) authorise() {
 	for i := range r.batch {
 		req := &r.batch[i]
 		if _, unknown := r.limbo[req.Digest]; unknown && req.Problem == event.NoProblem {
-			req.Problem = event.ProblemDenied
-			req.Detail = "this very operation was cut off before and its outcome is unknown; find out what it did before you do it again"
+			req.Problem, req.Detail = event.ProblemDenied, inLimbo
 		}
 		r.emit(req)
 	}
 }
+
+const inLimbo = "this very operation was cut off before and its outcome is unknown; find out what it did before you do it again"
 
 // execute (stage 5) runs the batch serially. Once a stop is due the remaining
 // calls are cancelled: each still gets its result.
@@ -135,6 +142,9 @@ func (r *run) perform(i int) outcome {
 	}
 	if req.Problem != event.NoProblem {
 		return outcome{Result: tool.Result{Outcome: event.Outcome(req.Problem), Text: req.Detail}}
+	}
+	if _, unknown := r.limbo[req.Digest]; unknown { // since an earlier call of this very batch
+		return outcome{Result: tool.Result{Outcome: event.PermissionDenied, Text: inLimbo}}
 	}
 	allowed := r.checkpoint(event.NextTool, i, req.Effect)
 	if r.over() {
@@ -205,6 +215,9 @@ func (r *run) finish() (*event.End, error) {
 		Turns: r.turn, Calls: r.calls, Attempts: r.attempts, Usage: r.usage, Cost: r.cost}
 	if r.stop != nil {
 		end.Reason, end.Evidence, end.Backstop = r.stop.Reason, r.stop.Evidence, r.stop.Backstop
+	}
+	if r.err != nil { // not recorded: whoever looks at the end alone must not take it for one
+		end.Reason, end.Evidence = event.InternalError, r.err.Error()
 	}
 	if !r.cfg.Intact() {
 		end.Reason, end.Evidence = event.InternalError, "the frozen configuration was changed"

@@ -82,8 +82,6 @@ func (r *replay) next() (*session.Line, error) {
 func (r *replay) passed(l *session.Line, ev event.Event) {
 	r.rep.Lines++
 	switch ev := ev.(type) {
-	case *event.Request:
-		r.parts = len(ev.Req.Parts)
 	case *event.State:
 		r.rep.Turns++
 	case *event.ToolResult:
@@ -182,7 +180,7 @@ func (r *replay) compareHeader(cfg *trial.Rebuilt) error {
 func (r *replay) differs(l *session.Line, d *difference, ev event.Event) error {
 	div := r.place(l, d.pointer, d.recorded, d.actual)
 	if req, ok := ev.(*event.Request); ok && d.pointer == "/chain" {
-		if i := len(req.Req.Parts) - 1; i >= 0 {
+		if i := req.Req.Count - 1; i >= 0 {
 			div.Part = &i
 		}
 		div.Recorded += ", digest of the conversation so far"

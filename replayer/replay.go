@@ -78,7 +78,6 @@ type replay struct {
 	stage   string // of the event being compared
 	turn    int
 	answers int // model answers and errors served
-	parts   int // parts in the request so far, for Divergence.Part
 	unequal int // lines equal in meaning but not in bytes
 }
 
@@ -194,7 +193,7 @@ func (r *replay) run(ctx context.Context, cfg *trial.Rebuilt) error {
 	}
 	l, err := loop.New(cfg.Config, loop.Deps{
 		Model: served{r}, Tools: cfg.Tools, Run: runner{r}, Spill: r.spill,
-		Check: trial.Checker(cfg.Checks, r.ws), Clock: clock.NewVirtual(), Sink: sink{r},
+		Check: trial.Checker(cfg.Checks, r.ws), Clock: clock.NewVirtual(), Sink: sink{r}, Forget: true,
 	})
 	if err != nil {
 		return err

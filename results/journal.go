@@ -34,6 +34,12 @@ type Entry struct {
 func (e *Entry) Encode() ([]byte, error) {
 	e.V = JournalVersion
 	e.Trial.Normalize()
+	for i := range e.Verdicts {
+		e.Verdicts[i].Normalize()
+	}
+	for i := range e.Events {
+		e.Events[i].Normalize()
+	}
 	SortVerdicts(e.Verdicts)
 	SortGuardEvents(e.Events)
 	if err := e.validate(); err != nil {
@@ -67,8 +73,12 @@ func (e *Entry) validate() error {
 		}
 	}
 	for i := range e.Events {
-		if g := &e.Events[i]; g.Key() != key || g.RunID != e.Trial.RunID {
+		g := &e.Events[i]
+		if g.Key() != key || g.RunID != e.Trial.RunID {
 			return fmt.Errorf("trial %v: holds a guard event of another trial, %v", key, g.Key())
+		}
+		if g.Guard == "" || g.Mode != Enforce && g.Mode != Shadow {
+			return fmt.Errorf("trial %v: guard event %d has guard %q and mode %q; want a name, and enforce or shadow", key, i, g.Guard, g.Mode)
 		}
 	}
 	return nil

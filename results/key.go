@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // TrialKey names one trial of a run. Keys order by scenario, model, arm, then
@@ -73,7 +74,20 @@ func (t *Trial) Normalize() {
 		return cmp.Or(cmp.Compare(a.Guard, b.Guard), cmp.Compare(a.Mode, b.Mode))
 	})
 	t.StartedAt, t.EndedAt = utcMicro(t.StartedAt), utcMicro(t.EndedAt)
+	if t.ErrorText != nil {
+		s := utf8Only(*t.ErrorText)
+		t.ErrorText = &s
+	}
 }
+
+// Normalize replaces bytes that are no UTF-8 in the texts that may quote a
+// file or a tool: JSON and Parquet strings hold only UTF-8.
+func (v *Verdict) Normalize() { v.Reason, v.Evidence = utf8Only(v.Reason), utf8Only(v.Evidence) }
+
+// Normalize does for a guard event what [Verdict.Normalize] does for a verdict.
+func (e *GuardEvent) Normalize() { e.On, e.Evidence = utf8Only(e.On), utf8Only(e.Evidence) }
+
+func utf8Only(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // Exposed reports whether the guard fired in this trial, for real or in
 // shadow: the trial's own first firing exposes it, whatever the arm.

@@ -77,13 +77,16 @@ func TestValidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*Trial){
-		"run_id is \"\"":                 func(t *Trial) { t.RunID = "" },
-		"scenario is \"\\xff\"":          func(t *Trial) { t.Scenario = "\xff" },
-		"repetition cannot be negative":  func(t *Trial) { t.Repetition = -1 },
-		"outcome is empty":               func(t *Trial) { t.Outcome = "" },
-		"verdict is \"yes\"":             func(t *Trial) { t.Verdict = "yes" },
-		"errored trial is ungraded":      func(t *Trial) { t.Errored, t.ErrorClass = true, ptr("quota") },
-		"error_class is null":            func(t *Trial) { t.Errored, t.Verdict, t.Score = true, Ungraded, nil },
+		"run_id is \"\"":                func(t *Trial) { t.RunID = "" },
+		"scenario is \"\\xff\"":         func(t *Trial) { t.Scenario = "\xff" },
+		"repetition cannot be negative": func(t *Trial) { t.Repetition = -1 },
+		"outcome is empty":              func(t *Trial) { t.Outcome = "" },
+		"verdict is \"yes\"":            func(t *Trial) { t.Verdict = "yes" },
+		"errored trial is ungraded":     func(t *Trial) { t.Errored, t.ErrorClass = true, ptr("quota") },
+		"error_class is null":           func(t *Trial) { t.Errored, t.Verdict, t.Score = true, Ungraded, nil },
+		"error_class is \"weather\"": func(t *Trial) {
+			t.Errored, t.Verdict, t.Score, t.ErrorClass = true, Ungraded, nil, ptr("weather")
+		},
 		"want 0 to 1":                    func(t *Trial) { t.Score = ptr(1.5) },
 		"the verdict is ungraded":        func(t *Trial) { t.Verdict = Ungraded },
 		"must have null started_at":      func(t *Trial) { t.StartedAt = &time.Time{} },
@@ -135,5 +138,22 @@ func TestEncodeIgnoresOrder(t *testing.T) {
 	}
 	if !bytes.Equal(la, lb) {
 		t.Errorf("lines differ:\n%s%s", la, lb)
+	}
+}
+
+// TestEncodeForeignBytes: evidence quotes files, which may hold anything.
+func TestEncodeForeignBytes(t *testing.T) {
+	e := entry("a", "x", 0)
+	e.Verdicts[0].Evidence, e.Events[0].Evidence = "a\xffb\x00", "\xc3"
+	line, err := e.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := ReadJournal(bytes.NewReader(line), "j")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Entries[0].Verdicts[1].Evidence; got != "a\uFFFDb\x00" {
+		t.Errorf("evidence %q", got)
 	}
 }

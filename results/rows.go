@@ -15,6 +15,16 @@ const (
 	Shadow  = "shadow"  // the firing was recorded and had no effect
 )
 
+// The classes of errors that take a trial out of the denominator.
+const (
+	ErrorAuth     = "auth"     // the provider refused the key
+	ErrorQuota    = "quota"    // the account ran out
+	ErrorProvider = "provider" // the provider answered no arm of the block
+	ErrorSandbox  = "sandbox"  // the isolation that the scenario requires failed
+	ErrorInternal = "internal" // a fault of the harness's own
+	ErrorGrader   = "grader"   // a grader errored or ran out of time
+)
+
 // HarmsTag marks scenarios that exist to show a harm. They are reported in a
 // section of their own and never pooled with the others.
 const HarmsTag = "harms"

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -17,6 +19,8 @@ func RunID(suite string, lock []byte) string {
 	sum := sha256.Sum256(lock)
 	return suite + "-" + hex.EncodeToString(sum[:6])
 }
+
+var errorClasses = []string{ErrorAuth, ErrorQuota, ErrorProvider, ErrorSandbox, ErrorInternal, ErrorGrader}
 
 // utcMicro gives t in UTC, cut to the microseconds that Parquet keeps.
 func utcMicro(t *time.Time) *time.Time {
@@ -45,6 +49,8 @@ func (t *Trial) Validate() error {
 		return fail("errored but verdict is %q; an errored trial is ungraded", t.Verdict)
 	case t.Errored != (t.ErrorClass != nil):
 		return fail("errored is %v but error_class is %s", t.Errored, presence(t.ErrorClass != nil))
+	case t.ErrorClass != nil && !slices.Contains(errorClasses, *t.ErrorClass):
+		return fail("error_class is %q; want one of %s", *t.ErrorClass, strings.Join(errorClasses, ", "))
 	case t.Simulated && (t.StartedAt != nil || t.EndedAt != nil || t.HarnessUS != nil):
 		return fail("a simulated model's row must have null started_at, ended_at and harness_us")
 	}

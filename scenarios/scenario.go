@@ -15,7 +15,7 @@ type Scenario struct {
 	ID       string
 	Summary  string // one line
 	Tags     []string
-	Stresses []string // guards that should fire
+	Stresses []string // guards that should fire, each where no other guard has dealt with the cause before it
 	Controls []string // guards that must not fire
 
 	Instruction string // the task, as the model reads it

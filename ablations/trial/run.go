@@ -25,6 +25,7 @@ type Options struct {
 	Session string       // path of the session file to write; its folder exists
 	Sync    session.Sync // when the session is forced to disk
 	Temp    string       // folder for the trial's tree; "" = the system's
+	Watch   event.Sink   // also hears every event; may be nil
 }
 
 // Outcome is what one trial gave.
@@ -58,7 +59,7 @@ func Run(ctx context.Context, s Spec, o Options) (out *Outcome, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err = s.record(ctx, ws, file)
+	out, err = s.record(ctx, ws, file, o.Watch)
 	if cerr := file.Close(); err == nil {
 		err = cerr
 	}
@@ -91,7 +92,7 @@ func lay(dir string, files []scenarios.File) (*workspace.Dir, error) {
 }
 
 // record runs the loop on a laid tree and writes its session.
-func (s *Spec) record(ctx context.Context, ws *workspace.Dir, file *session.File) (*Outcome, error) {
+func (s *Spec) record(ctx context.Context, ws *workspace.Dir, file *session.File, watch event.Sink) (*Outcome, error) {
 	settings, err := s.Settings()
 	if err != nil {
 		return nil, err
@@ -117,8 +118,12 @@ func (s *Spec) record(ctx context.Context, ws *workspace.Dir, file *session.File
 		return nil, err
 	}
 	tally := &Tally{}
+	sinks := Tee{rec, tally}
+	if watch != nil {
+		sinks = append(sinks, watch)
+	}
 	l, err := loop.New(cfg, loop.Deps{
-		Model: m, Tools: tools, Run: tools, Clock: clock.NewVirtual(), Sink: Tee{rec, tally},
+		Model: m, Tools: tools, Run: tools, Clock: clock.NewVirtual(), Sink: sinks,
 		Spill: func(path, data string) error { return ws.Spill(path, []byte(data)) },
 		Check: Checker(s.Scenario.Acceptance, ws),
 	})

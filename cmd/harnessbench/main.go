@@ -68,8 +68,12 @@ the model, runs its tools, stops it, retries it, and decides whether it is done.
 // commands lists the commands in the order of their names.
 var commands = []func(*app) *cobra.Command{
 	newCompletion,
+	newGuards,
+	newModels,
 	newReplay,
+	newReport,
 	newRun,
+	newScenario,
 	newVersion,
 }
 

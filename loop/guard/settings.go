@@ -211,7 +211,8 @@ func (e *OldBehaviourError) Error() string {
 // ParseSettings reads what AppendJSON wrote. A guard that the object lacks is
 // off: it did not exist when the object was written. A guard that stands there
 // has its mode, behaviour version and every parameter; one that this version
-// does not know is an error. Of several errors the first in the text is told.
+// does not know is an error. Of several guards with errors the first in the text
+// is told.
 func ParseSettings(data []byte) (Settings, error) {
 	s := MustProfile(ProfileNone)
 	obj, err := decodeObject(data)
@@ -230,58 +231,69 @@ func ParseSettings(data []byte) (Settings, error) {
 	return s, nil
 }
 
+// parseRow reads one guard's setting. Mode and behaviour version come first:
+// under another version the parameters may be others, which is no error of the
+// text.
 func parseRow(row *Setting, d *Def, raw jsontext.Value) error {
 	fields, err := decodeObject(raw)
 	if err != nil {
 		return fmt.Errorf("guard %s: %w", d.Name, err)
 	}
-	given := map[string]bool{}
+	given := make(map[string]jsontext.Value, len(fields))
 	for _, m := range fields {
-		if err := parseField(row, d, m); err != nil {
+		given[m.name] = m.value
+	}
+	if err := parseMode(row, d, given); err != nil {
+		return err
+	}
+	if row.Version != d.Version {
+		if row.Mode != Off {
+			return &OldBehaviourError{d.Name, row.Version, d.Version}
+		}
+		return nil
+	}
+	for _, m := range fields {
+		if m.name != "mode" && m.name != "v" && d.param(m.name) < 0 {
+			return fmt.Errorf("guard %s has no parameter %q", d.Name, m.name)
+		}
+	}
+	for j := range d.Params {
+		p := &d.Params[j]
+		if row.Values[j], err = wholeNumber(d, p.Name, given); err != nil {
 			return err
 		}
-		given[m.name] = true
-	}
-	if row.Mode != Off && given["v"] && row.Version != d.Version {
-		return &OldBehaviourError{d.Name, row.Version, d.Version}
-	}
-	need := []string{"mode", "v"}
-	for j := range d.Params {
-		need = append(need, d.Params[j].Name)
-	}
-	for _, key := range need {
-		if !given[key] {
-			return fmt.Errorf("guard %s: %s is missing", d.Name, key)
+		if n := row.Values[j]; n < p.Min || n > p.Max {
+			return fmt.Errorf("guard %s, %s: %d is outside %d..%d", d.Name, p.Name, n, p.Min, p.Max)
 		}
 	}
 	return nil
 }
 
-func parseField(row *Setting, d *Def, m member) error {
-	if m.name == "mode" {
-		mode, err := jsontext.AppendUnquote(nil, m.value)
-		if err != nil || (Mode(mode) != Off && Mode(mode) != Shadow && Mode(mode) != Enforce) {
-			return fmt.Errorf("guard %s: no mode %.80s; there are enforce, shadow, off", d.Name, m.value)
-		}
-		row.Mode = Mode(mode)
-		return nil
+func parseMode(row *Setting, d *Def, given map[string]jsontext.Value) error {
+	raw, ok := given["mode"]
+	if !ok {
+		return fmt.Errorf("guard %s: mode is missing", d.Name)
 	}
-	j := d.param(m.name)
-	if j < 0 && m.name != "v" {
-		return fmt.Errorf("guard %s has no parameter %q", d.Name, m.name)
+	mode, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil || (Mode(mode) != Off && Mode(mode) != Shadow && Mode(mode) != Enforce) {
+		return fmt.Errorf("guard %s: no mode %.80s; there are enforce, shadow, off", d.Name, raw)
 	}
-	n, err := strconv.ParseInt(string(m.value), 10, 64)
-	switch {
-	case err != nil:
-		return fmt.Errorf("guard %s, %s: %.80s is no whole number", d.Name, m.name, m.value)
-	case j < 0:
-		row.Version = int(n)
-	case n < d.Params[j].Min || n > d.Params[j].Max:
-		return fmt.Errorf("guard %s, %s: %d is outside %d..%d", d.Name, m.name, n, d.Params[j].Min, d.Params[j].Max)
-	default:
-		row.Values[j] = n
+	row.Mode = Mode(mode)
+	v, err := wholeNumber(d, "v", given)
+	row.Version = int(v)
+	return err
+}
+
+func wholeNumber(d *Def, key string, given map[string]jsontext.Value) (int64, error) {
+	raw, ok := given[key]
+	if !ok {
+		return 0, fmt.Errorf("guard %s: %s is missing", d.Name, key)
 	}
-	return nil
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("guard %s, %s: %.80s is no whole number", d.Name, key, raw)
+	}
+	return n, nil
 }
 
 // member is one name and value of an object.

@@ -203,8 +203,8 @@ func (p *Param) Parse(s string) (int64, error) {
 		for suffix, shift := range map[string]uint{"KiB": 10, "MiB": 20} {
 			if n, ok := strings.CutSuffix(s, suffix); ok {
 				v, err = strconv.ParseInt(strings.TrimSpace(n), 10, 64)
-				if v > 1<<40 {
-					return 0, fmt.Errorf("%q is too large", s)
+				if v > 1<<40 || v < 0 { // the shift would wrap
+					return 0, fmt.Errorf("%q is outside %s..%s", s, p.Format(p.Min), p.Format(p.Max))
 				}
 				v <<= shift
 			}

@@ -194,6 +194,7 @@ type Request struct {
 	ParamsDigest Digest
 	Parts        []*Part
 	Chains       []Digest // Chains[i] is the chain digest after i parts; len(Parts)+1
+	Count        int      // of parts; len(Parts), or more where a replay keeps none
 	Purpose      Purpose
 	Lane         string
 	Turn         int           // from 1

@@ -184,14 +184,26 @@ func (a at) sum() (model.Digest, int64, error) {
 	}
 	defer f.Close()
 	h := sha256.New()
-	n, err := io.Copy(h, f)
-	if err != nil {
-		return model.Digest{}, 0, fail(a.path, err, "cannot be read")
+	buf := buffers.Get().(*[16 << 10]byte)
+	defer buffers.Put(buf)
+	size := int64(0)
+	for {
+		n, err := f.Read(buf[:])
+		h.Write(buf[:n])
+		size += int64(n)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return model.Digest{}, 0, fail(a.path, err, "cannot be read")
+		}
 	}
 	var d model.Digest
 	h.Sum(d[:0])
-	return d, n, nil
+	return d, size, nil
 }
+
+var buffers = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 
 // mode returns a file's normalised mode.
 func (d *Dir) mode(path string, fi fs.FileInfo) uint32 {

@@ -12,9 +12,9 @@ import (
 )
 
 // WriteFile implements Workspace. A file that is replaced keeps its mode. The
-// content appears whole or not at all: it is written beside the tree's files and
-// moved into place, which also means that nothing is ever written through a
-// link. The delta's content is data itself: the caller must not change it
+// content is never seen half written: it is written under a name that no path can
+// have and moved into place when it is complete, which also means that nothing is
+// ever written through a link. The delta's content is data itself: the caller must not change it
 // afterwards.
 func (d *Dir) WriteFile(path string, data []byte) (event.Delta, error) {
 	if err := checkTarget(path); err != nil {
@@ -74,18 +74,15 @@ func (d *Dir) put(name string, data []byte, mode uint32, check func(model.Digest
 	if err != nil {
 		return before, 0, err
 	}
+	var now uint32
 	if !missing {
-		var now uint32
 		before, now, err = a.target()
 		if err != nil {
 			return before, 0, err
 		}
-		if mode == 0 {
-			mode = now
-		}
 	}
 	if mode == 0 {
-		mode = ModeFile
+		mode = max(now, ModeFile)
 	}
 	if check != nil {
 		if err := check(before); err != nil {
@@ -97,7 +94,7 @@ func (d *Dir) put(name string, data []byte, mode uint32, check func(model.Digest
 			return before, 0, fail(name, err, "cannot be written: its folder cannot be created")
 		}
 	}
-	if err := a.replace(data, mode); err != nil {
+	if err := a.replace(data, mode, now != 0); err != nil {
 		if missing {
 			a.prune()
 		}
@@ -133,7 +130,7 @@ func (a at) parents() (missing bool, err error) {
 	return false, nil
 }
 
-// target looks at what a write would replace: nothing, or a plain file.
+// target looks at what a write would replace: nothing (mode 0), or a plain file.
 func (a at) target() (before model.Digest, mode uint32, err error) {
 	fi, err := a.root.Lstat(filepath.FromSlash(a.rel))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -157,8 +154,11 @@ func (a at) target() (before model.Digest, mode uint32, err error) {
 }
 
 // replace writes the file under a reserved name at its root and moves it into
-// place.
-func (a at) replace(data []byte, mode uint32) error {
+// place. What is there goes first, once the new content is complete: moving over
+// an existing file makes ext4 write it out at once, a thousand microseconds for
+// a promise (the old content after a crash of the machine) that nobody needs
+// here, where a crashed trial's tree comes back from its session.
+func (a at) replace(data []byte, mode uint32, over bool) error {
 	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	f, err := a.root.OpenFile(tempName, flags, fs.FileMode(mode))
 	if errors.Is(err, fs.ErrExist) { // left by a crash
@@ -176,6 +176,9 @@ func (a at) replace(data []byte, mode uint32) error {
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
+	}
+	if err == nil && over {
+		err = a.root.Remove(filepath.FromSlash(a.rel))
 	}
 	if err == nil {
 		err = a.root.Rename(tempName, filepath.FromSlash(a.rel))

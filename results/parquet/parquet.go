@@ -169,7 +169,7 @@ func readFile[T any](path, table string) (rows []T, runID string, err error) {
 	}
 	runID, _ = pf.Lookup(KeyRunID)
 	r := pq.NewGenericReader[T](pf)
-	rows = make([]T, 0, min(pf.NumRows(), 1<<20))
+	rows = make([]T, 0, min(max(pf.NumRows(), 0), 4096)) // the footer may lie
 	batch := make([]T, 1024)
 	for {
 		n, err := r.Read(batch)

@@ -148,7 +148,8 @@ func notes(x Contrast, a, b map[string][]*results.Trial) []string {
 	if x.Guard != "" && x.Measured && x.Fired.Estimate.Value == nil {
 		out = append(out, NoteOneArm)
 	}
-	if cached(a) || cached(b) {
+	// A simulated cache is a part of the trial: no other arm can warm it.
+	if !x.Simulated && (cached(a) || cached(b)) {
 		out = append(out, NoteCache)
 	}
 	return out

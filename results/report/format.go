@@ -80,7 +80,7 @@ func (p *printer) model(s string, simulated bool) string {
 // includes 0.
 func (p *printer) difference(e Estimate) string {
 	s := p.interval(e, "%+.2f")
-	if e.Lo != nil && *e.Lo <= 0 && *e.Hi >= 0 {
+	if e.Lo != nil && e.Hi != nil && *e.Lo <= 0 && *e.Hi >= 0 {
 		return s + " ~"
 	}
 	return s + "  "

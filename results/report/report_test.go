@@ -81,18 +81,26 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
+// TestFitsTheTerminal: names and reasons of any length.
 func TestFitsTheTerminal(t *testing.T) {
 	meta, rows := fixtureMeta(), fixture()
-	long := "without-a-guard-whose-name-nobody-can-remember"
+	long := "without-" + strings.Repeat("a-guard-whose-name-nobody-can-remember-", 5)
 	meta.Arms = append(meta.Arms, long)
-	for i := range rows {
-		if rows[i].Arm == "none" {
-			more := rows[i]
-			more.Arm = long
-			rows = append(rows, more)
+	for _, r := range rows {
+		if r.Arm == "none" {
+			r.Arm = long
+			rows = append(rows, r)
 		}
-		rows[i].Model += ""
 	}
+	rows[0].Errored, rows[0].ErrorClass, rows[0].Verdict, rows[0].Score = true, ptr(results.ErrorInternal), results.Ungraded, nil
+	rows[0].ErrorText = ptr(strings.Repeat("x", 500))
+	for i := range rows {
+		rows[i].Suite = long
+		if rows[i].Model == "sim/strong" {
+			rows[i].Model = "sim/" + long
+		}
+	}
+	meta.Suite, meta.RunID = long, long
 	meta.Comparisons = append(meta.Comparisons, Comparison{Base: long, Arm: "default"}, Comparison{Guard: "stuck", Base: long, Arm: "default"})
 	for i, line := range strings.Split(text(t, compute(t, meta, rows), TextOptions{All: true}), "\n") {
 		if n := len([]rune(line)); n > width {

@@ -156,9 +156,9 @@ func contrastNotes(c Contrast) []string {
 	var out []string
 	add := func(texts []string) {
 		for _, s := range texts {
-			// The legend says of every row that scenarios are fixed, and the
-			// cells themselves show what has no data.
-			if s != string(stats.FixedScenarios) && s != string(stats.NoData) && !slices.Contains(out, s) {
+			// The legend says once what is true of every row, and the cells
+			// themselves show what has no data.
+			if s != string(stats.FixedScenarios) && s != string(stats.NoData) && s != NoteCache && !slices.Contains(out, s) {
 				out = append(out, s)
 			}
 		}

@@ -124,11 +124,25 @@ func (p *printer) markdownTable(t table) {
 	fmt.Fprintln(p.out)
 }
 
+// words splits text at spaces, and a word that no line could hold anywhere.
+func words(text string) []string {
+	const most = width - 20
+	var out []string
+	for _, word := range strings.Fields(text) {
+		r := []rune(word)
+		for ; len(r) > most; r = r[most:] {
+			out = append(out, string(r[:most]))
+		}
+		out = append(out, string(r))
+	}
+	return out
+}
+
 // wrap writes text in lines of at most width columns.
 func wrap(out *bytes.Buffer, first, next, text string) {
 	line, used := first, len(first)
 	empty := true
-	for _, word := range strings.Fields(text) {
+	for _, word := range words(text) {
 		n := len([]rune(word))
 		if !empty && used+1+n > width {
 			fmt.Fprintln(out, strings.TrimRight(line, " "))

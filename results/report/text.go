@@ -87,7 +87,7 @@ func (p *printer) head(s *Summary) {
 	if s.Errored > 0 {
 		line += fmt.Sprintf(", %s errored", thousands(int64(s.Errored)))
 	}
-	p.title(1, p.text(s.Suite))
+	p.title(1, p.safe(s.Suite, maxModel))
 	p.para(line + fmt.Sprintf(". Seed %d, run %s.", s.Seed, p.text(s.RunID)))
 	var real, simulated []string
 	for _, m := range s.Models {
@@ -152,6 +152,9 @@ func (p *printer) legend(s *Summary) {
 		p.item("-", "over all: difference in pass rate over all scenarios, paired by repetition. ~ means that the interval includes 0.")
 	}
 	p.item("-", "pass rate: mean over scenarios of the mean over repetitions, in [95 % interval]. pass^k: chance that k trials of k pass. USD/pass: cost of all trials / passes; inf: nothing passed; ?: a price is unknown.")
+	if slices.ContainsFunc(slices.Concat(s.Main.Guards, s.Main.Comparisons), func(c Contrast) bool { return slices.Contains(c.Notes, NoteCache) }) {
+		p.item("-", NoteCache+".")
+	}
 	if len(p.methods) > 0 {
 		var codes []string
 		for _, m := range p.methods {

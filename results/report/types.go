@@ -148,15 +148,15 @@ type Contrast struct {
 	Base      string `json:"base" doc:"a, the base: for a guard the arm in which it is in shadow"`
 	Arm       string `json:"arm" doc:"b: for a guard the arm in which it is enforced"`
 
-	Measured bool   `json:"measured" doc:"false when a guard fired in no trial of either arm: then nothing is known of it"`
+	Measured bool   `json:"measured" doc:"false when the guard fired in no graded trial of either arm (or no repetition is graded in both): then nothing is known of it"`
 	A        Side   `json:"a" doc:"the base"`
 	B        Side   `json:"b" doc:"the other arm"`
 	Paired   int    `json:"paired" doc:"repetitions graded in both arms"`
 	Fired    *Fired `json:"where_fired" doc:"effect among trials in which the guard fired; null for whole arms"`
 
 	OverAll  Estimate `json:"over_all" doc:"difference in pass rate (b - a), mean over scenarios, repetitions graded in both arms"`
-	DiffMin  *float64 `json:"over_all_min" doc:"difference if ungraded trials had failed in b and passed in a"`
-	DiffMax  *float64 `json:"over_all_max" doc:"difference if ungraded trials had passed in b and failed in a"`
+	DiffMin  *float64 `json:"over_all_min" doc:"difference of the arms' rates if every ungraded trial had failed in b and passed in a"`
+	DiffMax  *float64 `json:"over_all_max" doc:"difference of the arms' rates if every ungraded trial had passed in b and failed in a"`
 	CostDiff Estimate `json:"cost_diff" doc:"difference in cost per trial (b - a), USD, mean over scenarios"`
 	Notes    []string `json:"notes" doc:"what must be said beside the comparison"`
 }

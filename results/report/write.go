@@ -86,7 +86,22 @@ func ReadJSON(r io.Reader, name string) (*Summary, error) {
 	if s.Schema != Schema {
 		return nil, fmt.Errorf("%s: schema is %q; this version reads %q", name, s.Schema, Schema)
 	}
+	s.complete()
 	return &s, nil
+}
+
+// complete gives every guard the member that a whole report has.
+func (s *Summary) complete() {
+	for _, sec := range []*Section{&s.Main, s.Harms} {
+		if sec == nil {
+			continue
+		}
+		for i := range sec.Guards {
+			if sec.Guards[i].Fired == nil {
+				sec.Guards[i].Fired = &Fired{}
+			}
+		}
+	}
 }
 
 // maxReport bounds what ReadJSON reads.

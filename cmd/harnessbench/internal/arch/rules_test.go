@@ -1,0 +1,207 @@
+package arch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const module = "github.com/harnessbench/harnessbench"
+
+// pkg is what the rules see of a package. Paths are relative to the module for
+// its own packages ("loop/guard") and as imported for all others.
+type pkg struct {
+	path    string
+	imports []string // direct ones, without those of tests
+	dir     string
+	files   []string // Go files without tests
+}
+
+// row allows a package its arrows within the module.
+type row struct {
+	pkg   string // the package, and those below it that have no row of their own
+	may   string // space-separated; x/... is x and all below; - is none
+	cause string
+}
+
+// allowed is the direction of dependencies: model <- event <- tool, guard <-
+// loop <- ablations/trial <- replayer, ablations; session <- recorder, replayer,
+// graders; results and scenarios import none of them.
+var allowed = []row{
+	{"loop/model", "-", "the vocabulary everything else is built on"},
+	{"loop/model/openai", "loop/model", "an adapter knows the vocabulary and its provider"},
+	{"loop/model/anthropic", "loop/model", "an adapter knows the vocabulary and its provider"},
+	{"loop/model/sim", "loop/model scenarios/strictyaml", "a simulated model sees only its request; its scripts are strict YAML"},
+	{"loop/model/modeltest", "loop/model loop/clock", "one conformance suite for any model"},
+	{"loop/model/limit", "loop/model loop/clock", "a decorator of any model"},
+	{"loop/clock", "-", "time is a leaf"},
+	{"loop/event", "loop/model", "events speak the model's vocabulary and stand under guards and loop"},
+	{"loop/workspace", "loop/model loop/event loop/workspace/...", "a tree reports its changes as events do"},
+	{"loop/sandbox", "loop/model loop/event loop/workspace", "runs commands, knows no loop"},
+	{"loop/tool", "loop/model loop/event loop/tool/internal/...", "a tool is described in events"},
+	{"loop/tool/internal", "-", "helpers of the tools"},
+	{"loop/tool/builtin", "loop/model loop/event loop/tool loop/tool/internal/... loop/workspace loop/sandbox", "tools work on a workspace"},
+	{"loop/tool/mock", "loop/model loop/event loop/tool loop/tool/internal/... loop/workspace", "tools work on a workspace"},
+	{"loop/guard", "loop/model loop/event", "guards are pure folds over events"},
+	{"loop/prompt", "loop/model loop/event", "assembles requests"},
+	{"loop/approval", "loop/model loop/event loop/tool", "decides on operations"},
+	{"loop/output", "loop/model loop/event", "structured answers"},
+	{"loop/middleware", "loop/model loop/event loop/tool loop/clock", "wraps models and tools"},
+	{"loop", "loop/model loop/event loop/clock loop/tool loop/workspace loop/guard loop/prompt loop/approval loop/output loop/middleware",
+		"control flow over interfaces: no adapter, no recorder, no scenario"},
+	{"loop/subagent", "loop loop/model loop/event loop/clock loop/tool loop/workspace loop/guard", "imports loop, never the reverse"},
+
+	{"recorder/session", "loop/model loop/event", "the format is a leaf that readers can use without the loop"},
+	{"recorder/internal", "loop/model loop/event recorder/session", "what the recorder's tests share"},
+	{"recorder", "loop/model loop/event recorder/session recorder/internal/...", "a sink that writes sessions"},
+	{"recorder/wire", "loop/model loop/model/... loop/event loop/clock recorder recorder/session replayer", "the endpoint over recorder and replayer"},
+	{"replayer", "loop/... recorder recorder/session ablations/trial graders/check", "drives the loop from a session"},
+
+	{"scenarios", "graders/check scenarios/...", "pure data: no loop, no session"},
+	{"scenarios/builtin", "scenarios scenarios/strictyaml", "the embedded scenarios"},
+	{"scenarios/strictyaml", "-", "a leaf"},
+	{"graders/check", "-", "a leaf that acceptance and graders share"},
+	{"graders", "graders/check recorder/session", "grades a finished session"},
+
+	{"results", "results/internal/...", "rows are plain data: no loop, no session, no scenario"},
+	{"results/internal", "results results/parquet", "generates the columns' documentation"},
+	{"results/stats", "-", "formulas over numbers"},
+	{"results/pricing", "-", "prices over counts"},
+	{"results/parquet", "results", "rows to tables"},
+	{"results/report", "results results/stats results/pricing", "rows to summaries"},
+	{"results/importer", "results results/pricing recorder/session loop/model loop/event graders", "other tools' sessions and tables become ours"},
+
+	{"ablations/trial", "loop/... recorder recorder/session graders graders/check scenarios scenarios/... results results/pricing",
+		"scenario + arm + model -> a ready loop"},
+	{"ablations", "ablations/trial loop/model loop/model/... loop/event loop/guard loop/clock recorder recorder/session replayer graders graders/check " +
+		"scenarios scenarios/... results results/...", "plans and runs trials"},
+	{"ablations/check", "ablations ablations/trial loop/... recorder/session graders graders/check scenarios scenarios/... results", "proves scenarios by running trials"},
+
+	{"cmd/harnessbench", "...", "the program ties everything together"},
+	{"cmd/harnessbench/internal/cli", "-", "helpers of the commands know no domain"},
+	{"cmd/harnessbench/internal/arch", "-", "rules about packages import none"},
+}
+
+// ban forbids imports from outside the module.
+type ban struct {
+	pkgs    string // the packages it binds; x/... as in row
+	except  string
+	imports string // what they may not import directly; x/... likewise
+	cause   string
+}
+
+const outside = "net/http net/rpc"
+
+var forbidden = []ban{
+	{"loop loop/guard", "-", "os os/... net net/... math/rand math/rand/v2 encoding/json syscall", "the loop and its guards are pure: no machine, no randomness, one canonical JSON"},
+	{"...", "loop/model/openai loop/model/anthropic recorder/wire cmd/harnessbench/...", outside, "only adapters, the wire endpoint and commands reach the network"},
+	{"loop loop/guard loop/event loop/model loop/tool loop/prompt recorder/session graders/check", "-", "math/rand math/rand/v2 crypto/rand", "ids and jitter come from seeds"},
+}
+
+// sole names the only importer of a dependency.
+type sole struct{ dependency, importer, cause string }
+
+var soleImporters = []sole{
+	{"github.com/parquet-go/parquet-go/...", "results/parquet", "tables are written in one place"},
+	{"github.com/sashabaranov/go-openai/...", "loop/model/openai", "one adapter per SDK"},
+	{"github.com/anthropics/anthropic-sdk-go/...", "loop/model/anthropic", "one adapter per SDK"},
+	{"gonum.org/v1/gonum/...", "results/stats", "statistics stay behind our own functions"},
+	{"github.com/spf13/cobra/...", "cmd/harnessbench/...", "command lines belong to commands"},
+	{"github.com/schollz/progressbar/v3/...", "cmd/harnessbench/internal/cli", "progress belongs to commands"},
+}
+
+// topLevel is the fixed list of folders at the root.
+var topLevel = []string{"cmd", "loop", "ablations", "scenarios", "recorder", "replayer", "graders", "results", ".ci", "docs", "testdata", "examples"}
+
+// check returns every breach of the import rules, sorted.
+func check(pkgs []pkg) []string {
+	var bad []string
+	for _, p := range pkgs {
+		bad = append(bad, checkArrows(p)...)
+		bad = append(bad, checkForbidden(p)...)
+		bad = append(bad, checkSole(p)...)
+	}
+	slices.Sort(bad)
+	return bad
+}
+
+func checkArrows(p pkg) (bad []string) {
+	r, ok := rowOf(p.path)
+	if !ok {
+		return []string{fmt.Sprintf("%s: has no row in the table of allowed imports", orRoot(p.path))}
+	}
+	for _, imp := range p.imports {
+		to, ok := internal(imp)
+		if ok && !covers(r.may, to) && !(within(p.path, r.pkg) && to == r.pkg && p.path != r.pkg) {
+			bad = append(bad, fmt.Sprintf("%s must not import %s: %s", p.path, to, r.cause))
+		}
+	}
+	return bad
+}
+
+func checkForbidden(p pkg) (bad []string) {
+	for _, b := range forbidden {
+		if !covers(b.pkgs, p.path) || covers(b.except, p.path) {
+			continue
+		}
+		for _, imp := range p.imports {
+			if covers(b.imports, imp) {
+				bad = append(bad, fmt.Sprintf("%s must not import %s: %s", p.path, imp, b.cause))
+			}
+		}
+	}
+	return bad
+}
+
+func checkSole(p pkg) (bad []string) {
+	for _, s := range soleImporters {
+		for _, imp := range p.imports {
+			if covers(s.dependency, imp) && !covers(s.importer, p.path) {
+				bad = append(bad, fmt.Sprintf("%s must not import %s, only %s may: %s", p.path, imp, s.importer, s.cause))
+			}
+		}
+	}
+	return bad
+}
+
+// rowOf returns the row with the longest path that the package lies in.
+func rowOf(path string) (best row, ok bool) {
+	for _, r := range allowed {
+		if within(path, r.pkg) && len(r.pkg) > len(best.pkg) {
+			best, ok = r, true
+		}
+	}
+	return best, ok
+}
+
+// within reports whether a path is another or lies below it.
+func within(path, parent string) bool { return path == parent || strings.HasPrefix(path, parent+"/") }
+
+// covers reports whether a list of patterns names a path.
+func covers(patterns, path string) bool {
+	for _, p := range strings.Fields(patterns) {
+		if base, ok := strings.CutSuffix(p, "..."); ok {
+			if base = strings.TrimSuffix(base, "/"); base == "" || within(path, base) {
+				return true
+			}
+		} else if p == path {
+			return true
+		}
+	}
+	return false
+}
+
+// internal strips the module from an import of its own.
+func internal(path string) (string, bool) {
+	if path == module {
+		return "", true
+	}
+	return strings.CutPrefix(path, module+"/")
+}
+
+func orRoot(path string) string {
+	if path == "" {
+		return "the module's root"
+	}
+	return path
+}

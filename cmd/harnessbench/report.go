@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/harnessbench/harnessbench/ablations"
+	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
+	"github.com/harnessbench/harnessbench/results"
+	"github.com/harnessbench/harnessbench/results/report"
+)
+
+func newReport(a *app) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "report RUN",
+		Short: "Print the report of a run folder again",
+		Args:  cli.Args(cobra.ExactArgs(1)),
+	}
+	cmd.Flags().StringVar(&format, "format", "text", "text, markdown or json")
+	asJSON := cli.JSONFlag(cmd)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if *asJSON {
+			format = "json"
+		}
+		sum, err := summarise(args[0])
+		if err != nil {
+			return err
+		}
+		switch format {
+		case "text":
+			return sum.WriteText(a.stdout, report.TextOptions{Color: a.out.Color})
+		case "markdown":
+			return sum.WriteMarkdown(a.stdout)
+		case "json":
+			return sum.WriteJSON(a.stdout)
+		}
+		return cli.Usagef("use text, markdown or json", "--format %q", format)
+	}
+	return cmd
+}
+
+// summarise computes the summary of a run folder from its journal and lock.
+func summarise(dir string) (*report.Summary, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, cli.WithCode(cli.Wrong, err)
+	}
+	if !info.IsDir() {
+		return nil, cli.Usagef("name the folder that run printed", "%s is no run folder", dir)
+	}
+	lock, raw, err := ablations.ReadLock(filepath.Join(dir, ablations.LockFile))
+	if err != nil {
+		return nil, cli.WithCode(cli.Wrong, fmt.Errorf("%s is no run folder: %w", dir, err))
+	}
+	c, err := results.ReadJournalFile(filepath.Join(dir, results.JournalFile))
+	if err != nil {
+		return nil, cli.WithCode(cli.CannotJudge, err)
+	}
+	sum, err := report.Compute(reportMeta(lock, results.RunID(lock.Name, raw)), c.Trials(), c.Verdicts())
+	return sum, cli.WithCode(cli.CannotJudge, err)
+}
