@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/results"
 	"github.com/harnessbench/harnessbench/scenarios"
 )
@@ -48,6 +49,9 @@ func NewPlan(s *Suite, list []*scenarios.Scenario) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{Suite: s, Scenarios: list, Arms: arms, Comparisons: comps}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
 	rng := rand.New(rand.NewPCG(s.Seed, uint64(len(list))))
 	type block struct{ scenario, model, rep int }
 	var blocks []block
@@ -72,4 +76,31 @@ func NewPlan(s *Suite, list []*scenarios.Scenario) (*Plan, error) {
 		}
 	}
 	return p, nil
+}
+
+// check configures one trial of every scenario and model, and of every arm, so
+// that what cannot run is refused before anything runs: an unknown model or tool,
+// a mistake in an oracle script, a cost budget on a model without a price.
+func (p *Plan) check() error {
+	try := func(sc *scenarios.Scenario, model string, a Arm) error {
+		spec := trial.Spec{Scenario: sc, Model: model, Arm: a.Name, Guards: a.Guards, Seed: p.Suite.Seed}
+		if _, err := spec.Rebuilt(); err != nil {
+			return err
+		}
+		_, err := spec.NewModel()
+		return err
+	}
+	for _, m := range p.Suite.Models {
+		for _, sc := range p.Scenarios {
+			if err := try(sc, m, p.Arms[0]); err != nil {
+				return err
+			}
+		}
+		for _, a := range p.Arms {
+			if err := try(p.Scenarios[0], m, a); err != nil {
+				return fmt.Errorf("arm %s: %w", a.Name, err)
+			}
+		}
+	}
+	return nil
 }

@@ -44,6 +44,7 @@ type Config struct {
 	s      Settings
 	json   string
 	digest model.Digest
+	params model.Digest // of s.Params
 }
 
 // Freeze checks and copies settings.
@@ -57,6 +58,9 @@ func Freeze(s Settings) (Config, error) {
 		return Config{}, fmt.Errorf("loop: params name model %q, the list begins with %q", s.Params.Model, s.Models[0])
 	case s.Repetition < 0:
 		return Config{}, errors.New("loop: a negative repetition")
+	}
+	if err := s.costsKnown(); err != nil {
+		return Config{}, err
 	}
 	if s.Extra == "" {
 		s.Extra = "{}"
@@ -73,6 +77,7 @@ func Freeze(s Settings) (Config, error) {
 	c := Config{s: s.clone()}
 	c.json = string(c.s.appendJSON(nil))
 	c.digest = model.Sum([]byte(c.json))
+	c.params = c.s.Params.Digest()
 	return c, nil
 }
 
@@ -106,6 +111,19 @@ func checkTools(tools []tool.Spec) error {
 			return fmt.Errorf("loop: tool %q: the schema is no JSON", t.Name)
 		}
 		seen[t.Name] = true
+	}
+	return nil
+}
+
+// costsKnown refuses a cost budget that could not be kept.
+func (s *Settings) costsKnown() error {
+	if s.Limits.MicroUSD == 0 && (s.Guards.Mode("limits") == guard.Off || s.Guards.Param("limits", "cost") == 0) {
+		return nil
+	}
+	for _, id := range s.Models {
+		if _, ok := s.Prices[id]; !ok {
+			return fmt.Errorf("loop: there is a cost budget, and the price of model %q is not known; give it a price or drop the budget", id)
+		}
 	}
 	return nil
 }

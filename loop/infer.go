@@ -119,10 +119,11 @@ func declaredBy(resp *model.Response, e *model.Error) time.Duration {
 // asModelError sorts what Generate returned: a model's error, the call's own
 // deadline, a cancellation, or a failure of the driver, which ends everything.
 func (r *run) asModelError(ctx context.Context, err error) *model.Error {
+	if err == nil {
+		return nil
+	}
 	var merr *model.Error
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &merr):
 		return merr
 	case r.ctx.Err() != nil:

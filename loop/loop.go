@@ -112,16 +112,26 @@ type run struct {
 // counted. A new chain forgets the old one's counts.
 type asked struct {
 	chain  model.Digest
-	counts map[model.Digest]int // by params digest
+	counts []askedParams // a turn asks under few params
+}
+
+type askedParams struct {
+	params model.Digest
+	times  int
 }
 
 func (a *asked) next(chain, params model.Digest) int {
-	if a.counts == nil || a.chain != chain {
-		a.chain, a.counts = chain, map[model.Digest]int{}
+	if a.chain != chain {
+		a.chain, a.counts = chain, a.counts[:0]
 	}
-	n := a.counts[params]
-	a.counts[params] = n + 1
-	return n
+	for i := range a.counts {
+		if a.counts[i].params == params {
+			a.counts[i].times++
+			return a.counts[i].times
+		}
+	}
+	a.counts = append(a.counts, askedParams{params: params})
+	return 0
 }
 
 // begin opens the session: the parts that stand before the first turn.

@@ -46,7 +46,10 @@ func (r *run) assemble() {
 // request makes the question as it stands now.
 func (r *run) request(params model.Params, attempt int) *model.Request {
 	parts, chains := r.script.View()
-	digest := params.Digest()
+	digest := r.cfg.params
+	if params != r.cfg.s.Params {
+		digest = params.Digest()
+	}
 	return &model.Request{
 		Params: params, ParamsDigest: digest, Parts: parts, Chains: chains, Count: r.script.Len(),
 		Lane: r.lane, Turn: r.turn, Attempt: attempt,
@@ -216,9 +219,6 @@ func (r *run) finish() (*event.End, error) {
 	if r.stop != nil {
 		end.Reason, end.Evidence, end.Backstop = r.stop.Reason, r.stop.Evidence, r.stop.Backstop
 	}
-	if r.err != nil { // not recorded: whoever looks at the end alone must not take it for one
-		end.Reason, end.Evidence = event.InternalError, r.err.Error()
-	}
 	if !r.cfg.Intact() {
 		end.Reason, end.Evidence = event.InternalError, "the frozen configuration was changed"
 	}
@@ -226,5 +226,8 @@ func (r *run) finish() (*event.End, error) {
 		end.Answer = model.TextOf(r.resp.Items)
 	}
 	r.emit(end)
+	if r.err != nil { // not recorded: whoever looks at the end alone must not take it for one
+		end.Reason, end.Evidence = event.InternalError, r.err.Error()
+	}
 	return end, r.err
 }

@@ -34,6 +34,7 @@ type Encoder struct {
 	model  string       // the header's
 	main   laneState
 	lanes  map[string]*laneState
+	args   session.Args
 }
 
 // laneState is what the lines of a lane need to know of those before.
@@ -191,7 +192,7 @@ func (e *Encoder) key(name string) {
 
 func (e *Encoder) str(name, v string) {
 	e.key(name)
-	e.buf = model.AppendString(e.buf, v)
+	e.buf = session.AppendString(e.buf, v)
 }
 
 // strIf writes v unless it is empty.
@@ -265,11 +266,11 @@ func (e *Encoder) full(name string, d model.Digest) {
 	e.buf = append(e.buf, '"')
 }
 
-func (e *Encoder) strs(name string, v []string) {
+// strs writes an array of strings.
+func (e *Encoder) strs(v []string) {
 	if len(v) == 0 {
-		return
+		e.buf = append(e.buf, '[')
 	}
-	e.key(name)
 	for i, s := range v {
 		e.buf = append(e.buf, sep(i))
 		e.buf = model.AppendString(e.buf, s)
@@ -285,20 +286,23 @@ func sep(i int) byte {
 	return ','
 }
 
-// usage writes the counts that are not zero.
+// usage writes the counts in their fixed order, without trailing zeros, and
+// nothing when all are zero.
 func (e *Encoder) usage(u model.Usage) {
-	if u == (model.Usage{}) {
+	counts := [...]int64{u.InputUncached, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning}
+	n := len(counts)
+	for n > 0 && counts[n-1] == 0 {
+		n--
+	}
+	if n == 0 {
 		return
 	}
 	e.key("usage")
-	open := len(e.buf)
-	e.intIf("in", u.InputUncached)
-	e.intIf("cache_read", u.CacheRead)
-	e.intIf("cache_write", u.CacheWrite)
-	e.intIf("out", u.Output)
-	e.intIf("reasoning", u.Reasoning)
-	e.buf[open] = '{' // in place of the first comma
-	e.buf = append(e.buf, '}')
+	for i, c := range counts[:n] {
+		e.buf = append(e.buf, sep(i))
+		e.buf = strconv.AppendInt(e.buf, c, 10)
+	}
+	e.buf = append(e.buf, ']')
 }
 
 // cost writes null when a price is unknown.

@@ -46,7 +46,7 @@ func (e *Encoder) Header(h *session.Header) ([]byte, error) {
 		e.full("tree_digest", h.TreeDigest)
 	}
 	if len(h.Normalisers) > 0 {
-		e.inField(func() { e.strs("normalisers", h.Normalisers) })
+		e.inField(func() { e.key("normalisers"); e.strs(h.Normalisers) })
 	}
 	e.labels(h.Labels)
 	e.finish()

@@ -151,11 +151,13 @@ func (e *Encoder) toolRequest(ev *event.ToolRequest) {
 	e.str("tool", ev.Call.Name)
 	e.intIf("v", int64(ev.Version))
 	e.strIf("effect", string(ev.Effect))
-	e.short("d", ev.Digest)
 	if ev.Args != ev.Call.Args {
 		e.str("args", ev.Args)
 	}
-	e.strs("resources", ev.Resources)
+	if e.args.Load(ev.Args); !e.args.Implies(ev.Resources) {
+		e.key("resources")
+		e.strs(ev.Resources)
+	}
 	e.strIf("problem", string(ev.Problem))
 	e.strIf("detail", ev.Detail)
 }
@@ -182,9 +184,10 @@ func (e *Encoder) toolResult(ev *event.ToolResult) error {
 	}
 	at := len(e.buf)
 	e.key("delta")
+	e.args.Load(ev.Args)
 	for i := range ev.Delta {
 		e.buf = append(e.buf, sep(i))
-		if err := e.delta(&ev.Delta[i], ev.Args); err != nil {
+		if err := e.delta(&ev.Delta[i]); err != nil {
 			return err
 		}
 	}
@@ -219,21 +222,23 @@ func (e *Encoder) resultText(ev *event.ToolResult) {
 	}
 }
 
-// delta writes one change. The content stands where it is cheapest: nowhere when
-// empty, in the call's own arguments, in the line, or in a blob.
-func (e *Encoder) delta(d *event.Delta, args string) error {
+// delta writes one change. The content stands where it is cheapest: in the
+// call's own arguments, in the line, or in a blob.
+func (e *Encoder) delta(d *event.Delta) error {
 	open := len(e.buf)
-	e.str("op", d.Op)
-	e.buf[open] = '{'
+	if d.Op == session.OpDelete {
+		e.str("op", d.Op)
+	}
 	e.str("path", d.Path)
+	e.buf[open] = '{'
 	if !d.Before.IsZero() {
 		e.short("before", d.Before)
 	}
 	if d.Op != session.OpDelete {
-		e.short("after", d.After)
-		e.int("size", int64(len(d.Content)))
-		e.int("mode", int64(d.Mode))
-		if err := e.content(d, args); err != nil {
+		if d.Mode != session.PlainMode {
+			e.int("mode", int64(d.Mode))
+		}
+		if err := e.content(d); err != nil {
 			return err
 		}
 	}
@@ -241,11 +246,13 @@ func (e *Encoder) delta(d *event.Delta, args string) error {
 	return nil
 }
 
-func (e *Encoder) content(d *event.Delta, args string) error {
-	if len(d.Content) == 0 {
+func (e *Encoder) content(d *event.Delta) error {
+	if d.Content == nil && d.Size > 0 { // a replay need not load a blob
+		e.int("size", d.Size)
+		e.full("blob", d.After)
 		return nil
 	}
-	if name := session.ArgEqual(args, d.Content); name != "" {
+	if name := e.args.Equal(d.Content); name != "" {
 		e.str("arg", name)
 		return nil
 	}
@@ -253,6 +260,7 @@ func (e *Encoder) content(d *event.Delta, args string) error {
 		e.inline(d.Content)
 		return nil
 	}
+	e.int("size", int64(len(d.Content)))
 	e.full("blob", d.After)
 	return e.put(d.After, d.Content)
 }

@@ -58,7 +58,7 @@ func TestSizeBudget(t *testing.T) {
 			}
 			said := len("I look.") + c.said
 			for _, call := range c.calls {
-				said += len(quoted(call.Args)) + len(quoted(call.Text))
+				said += len(call.Name) + len(quoted(call.Args)) + len(quoted(call.Text))
 			}
 			got := (size(turns) - size(0)) / turns
 			limit := said + turnBudget + callBudget*len(c.calls)

@@ -31,7 +31,9 @@ type Entry struct {
 
 // Encode gives the entry's line, newline included. Equal entries give equal
 // bytes: the rows are normalised and put into order first (in place).
-func (e *Entry) Encode() ([]byte, error) {
+func (e *Entry) Encode() ([]byte, error) { return e.encode(MaxJournalLine) }
+
+func (e *Entry) encode(limit int) ([]byte, error) {
 	e.V = JournalVersion
 	e.Trial.Normalize()
 	for i := range e.Verdicts {
@@ -49,8 +51,8 @@ func (e *Entry) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("trial %v: %w", e.Trial.Key(), err)
 	}
-	if len(b)+1 > MaxJournalLine {
-		return nil, fmt.Errorf("trial %v: its journal line has %d bytes; the limit is %d; cut the evidence of its verdicts", e.Trial.Key(), len(b)+1, MaxJournalLine)
+	if len(b)+1 > limit {
+		return nil, fmt.Errorf("trial %v: its journal line has %d bytes; the limit is %d; cut the evidence of its verdicts", e.Trial.Key(), len(b)+1, limit)
 	}
 	return append(b, '\n'), nil
 }

@@ -65,11 +65,15 @@ func ReadJournalFile(path string) (*Contents, error) {
 // what is not JSON, duplicate or unknown members, another version, an invalid
 // row, a trial that is there twice, a line over [MaxJournalLine].
 func ReadJournal(r io.Reader, name string) (*Contents, error) {
+	return readJournal(r, name, MaxJournalLine)
+}
+
+func readJournal(r io.Reader, name string, limit int) (*Contents, error) {
 	c := &Contents{Entries: []Entry{}}
 	lines := map[TrialKey]int{}
 	br := bufio.NewReaderSize(r, 256<<10)
 	for n := 1; ; n++ {
-		line, err := readLine(br)
+		line, err := readLine(br, limit)
 		switch {
 		case errors.Is(err, io.EOF):
 			if len(line) > 0 {
@@ -94,12 +98,12 @@ func ReadJournal(r io.Reader, name string) (*Contents, error) {
 
 // readLine returns the next line without its newline; io.EOF comes with the
 // bytes of a line that has none.
-func readLine(br *bufio.Reader) ([]byte, error) {
+func readLine(br *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
 	for {
 		chunk, err := br.ReadSlice('\n')
-		if len(line)+len(chunk) > MaxJournalLine {
-			return nil, fmt.Errorf("line is over %d MiB; this is no journal line", MaxJournalLine>>20)
+		if len(line)+len(chunk) > limit {
+			return nil, fmt.Errorf("line is over %d MiB; this is no journal line", limit>>20)
 		}
 		line = append(line, chunk...)
 		if errors.Is(err, bufio.ErrBufferFull) {

@@ -108,11 +108,10 @@ func TestJournalRefuses(t *testing.T) {
 	foreign := entry("a", "x", 2)
 	foreign.Verdicts[0].Arm = "y"
 	for want, entries := range map[string][]Entry{
-		"there already":       {entry("a", "x", 1), entry("a", "x", 0)},
-		"finished once":       {entry("a", "x", 3), entry("a", "x", 3)},
-		"another trial":       {foreign},
-		"outcome is empty":    {{Trial: Trial{RunID: "r", Scenario: "a", Model: "m", Arm: "x"}}},
-		"the limit is 671088": {big()},
+		"there already":    {entry("a", "x", 1), entry("a", "x", 0)},
+		"finished once":    {entry("a", "x", 3), entry("a", "x", 3)},
+		"another trial":    {foreign},
+		"outcome is empty": {{Trial: Trial{RunID: "r", Scenario: "a", Model: "m", Arm: "x"}}},
 	} {
 		if err := j.Append(entries...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -130,12 +129,6 @@ func TestJournalRefuses(t *testing.T) {
 	if err := j.Append(entry("z", "x", 0)); err == nil {
 		t.Error("append after close succeeds")
 	}
-}
-
-func big() Entry {
-	e := entry("a", "x", 9)
-	e.Verdicts[0].Evidence = strings.Repeat("x", MaxJournalLine)
-	return e
 }
 
 // TestJournalCutAnywhere: whatever byte a crash stopped at, the whole lines
@@ -234,10 +227,27 @@ func TestJournalBroken(t *testing.T) {
 	}
 }
 
+// TestJournalLineTooLong: with a limit of 1 MiB, as 64 take long.
 func TestJournalLineTooLong(t *testing.T) {
-	_, err := ReadJournal(io.LimitReader(endless{}, MaxJournalLine+10), "j")
-	if err == nil || !strings.Contains(err.Error(), "j:1: line is over 64 MiB") {
+	const limit = 1 << 20
+	if _, err := readJournal(endless{}, "j", limit); err == nil || !strings.Contains(err.Error(), "j:1: line is over 1 MiB") {
 		t.Errorf("error %v", err)
+	}
+	e := entry("a", "x", 9)
+	e.Verdicts[0].Evidence = strings.Repeat("x", limit)
+	if _, err := e.encode(limit); err == nil || !strings.Contains(err.Error(), "the limit is 1048576") {
+		t.Errorf("error %v", err)
+	}
+	line, err := e.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Exactly at the limit it still reads.
+	if _, err := readJournal(bytes.NewReader(line), "j", len(line)); err != nil {
+		t.Error(err)
+	}
+	if _, err := readJournal(bytes.NewReader(line), "j", len(line)-1); err == nil {
+		t.Error("one byte over the limit reads")
 	}
 }
 

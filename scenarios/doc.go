@@ -12,6 +12,44 @@
 //     a few lines in the file and a pure function of them.
 //  5. [Scenario.Digest] names the whole, whatever form it was read from.
 //
+// # scenario.yaml
+//
+// Only schema, id, summary and graders are required:
+//
+//	schema: harnessbench/scenario/v1
+//	id: retry-trap                  # lower-case letters, digits, -
+//	summary: one line
+//	tags: [files]                   # harms = shows what a guard costs
+//	stresses: [stuck]               # guards that should fire
+//	controls: [spill]               # guards that must not
+//	limits: {turns: 16, tool_calls: 64, tokens: 200000, cost_usd: 1, wall: 10m, context_window: 16000, max_tokens: 1024}
+//	tools:
+//	- read_file                     # a built-in tool
+//	- name: lookup                  # a scripted one
+//	  kind: mock
+//	  version: 1
+//	  description: for the model
+//	  schema: {type: object, properties: {id: {type: string}}, required: [id]}
+//	  effect: read                  # or write, external
+//	  takes: 50ms                   # on the trial's clock
+//	  responses:                    # see [Response]
+//	  - {at_call: 1-3, text: "queued"}
+//	  - {when: {id: '^A'}, text: "${id} is there", files: []}
+//	  - {generate: {lines: 1200, line: '{n:4} {pick:a|b} {int:1-9} {hex:8} {time:2026-01-01T00:00:00Z+1m}', seed: 7, insert: [{at: 900, text: needle}]}}
+//	  - {error: no such thing}
+//	faults:
+//	- {tool: lookup, at_call: [1, 2], kind: hang}                       # see [FaultKinds]
+//	- {model: true, at_turn: 2, at_attempt: 1, kind: rate_limit, retry_after: 2s}  # see [ModelFaultKinds]
+//	permissions: {read: [], write: [], deny: [], commands: [], network: none}
+//	user: {script: [{when: 'which room', say: Room A.}]}
+//	acceptance: [{file_exists: report.md}]                              # package graders/check
+//	seals: ["tests/**"]
+//	graders: [{type: file_equals, path: answer.txt, want: "00900"}]     # packages graders/check, graders
+//	lint: {oracle: pass, noop: fail, spam: fail}                        # the defaults
+//	generate: [{path: logs/big.log, lines: 1200, line: "..."}]          # workspace files
+//
+// Durations are written 50ms, 90s, 2m30s; sizes 512, 24KiB, 2MiB.
+//
 // The package runs nothing. Package builtin holds the embedded scenarios;
 // ablations/trial turns a scenario into a running loop.
 package scenarios

@@ -118,8 +118,14 @@ func readLimited(fsys fs.FS, p string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(errors.New("not a regular file"), err)
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("not a regular file; scenarios hold plain files and folders only")
+	case hardLinked(info):
+		return nil, errors.New("a hard link, whose other name may be anywhere; copy the file instead")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
 	if err == nil && len(data) > MaxFileBytes {

@@ -287,6 +287,14 @@ func TestFolderErrors(t *testing.T) {
 	if err := os.Remove(link); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Link("load_test.go", link); err == nil {
+		if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "workspace/l: a hard link") {
+			t.Error(err)
+		}
+		if err := os.Remove(link); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := os.WriteFile(filepath.Join(dir, "workspace", "big"), make([]byte, MaxFileBytes+1), 0o600); err != nil {
 		t.Fatal(err)
 	}

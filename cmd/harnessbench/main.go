@@ -69,6 +69,7 @@ the model, runs its tools, stops it, retries it, and decides whether it is done.
 var commands = []func(*app) *cobra.Command{
 	newCompletion,
 	newGuards,
+	newImport,
 	newModels,
 	newReplay,
 	newReport,

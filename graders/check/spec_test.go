@@ -239,3 +239,20 @@ func FuzzSpecYAML(f *testing.F) {
 		}
 	})
 }
+
+// The reference names every kind and every parameter.
+func TestReference(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/graders.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := append([]string{}, attributes...)
+	for _, k := range Kinds() {
+		words = append(append(append(words, string(k)), kinds[k].need...), kinds[k].may...)
+	}
+	for _, w := range words {
+		if !strings.Contains(string(doc), "`"+w+"`") && !strings.Contains(string(doc), "`"+w+":") {
+			t.Errorf("docs/graders.md says nothing of `%s`", w)
+		}
+	}
+}

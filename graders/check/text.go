@@ -82,8 +82,10 @@ func trimmed(s string, t Trim) string {
 	case TrimSpace:
 		return strings.TrimSpace(s)
 	case TrimNewline:
-		s = strings.TrimSuffix(s, "\n")
-		return strings.TrimSuffix(s, "\r")
+		if t, ok := strings.CutSuffix(s, "\r\n"); ok {
+			return t
+		}
+		return strings.TrimSuffix(s, "\n")
 	default:
 		return s
 	}

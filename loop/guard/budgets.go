@@ -10,11 +10,11 @@ import (
 // toolDeadline bounds every tool call.
 type toolDeadline struct{ perCall time.Duration }
 
-func newToolDeadline(v []int64, _ Env) Guard { return toolDeadline{time.Duration(v[0])} }
+func newToolDeadline(v []int64, _ Env) Guard { return &toolDeadline{time.Duration(v[0])} }
 
-func (toolDeadline) Listens() event.Kind { return event.KindCheckpoint | event.KindToolResult }
+func (*toolDeadline) Listens() event.Kind { return event.KindCheckpoint | event.KindToolResult }
 
-func (t toolDeadline) Step(ev event.Event) (Guard, Decision) {
+func (t *toolDeadline) Step(ev event.Event) (Guard, Decision) {
 	switch ev := ev.(type) {
 	case *event.Checkpoint:
 		if ev.Next == event.NextTool {
@@ -37,11 +37,11 @@ func (t toolDeadline) Step(ev event.Event) (Guard, Decision) {
 // runDeadline bounds the session.
 type runDeadline struct{ total time.Duration }
 
-func newRunDeadline(v []int64, _ Env) Guard { return runDeadline{time.Duration(v[0])} }
+func newRunDeadline(v []int64, _ Env) Guard { return &runDeadline{time.Duration(v[0])} }
 
-func (runDeadline) Listens() event.Kind { return event.KindCheckpoint }
+func (*runDeadline) Listens() event.Kind { return event.KindCheckpoint }
 
-func (r runDeadline) Step(ev event.Event) (Guard, Decision) {
+func (r *runDeadline) Step(ev event.Event) (Guard, Decision) {
 	c, ok := ev.(*event.Checkpoint)
 	if !ok {
 		return r, Decision{}
@@ -67,11 +67,11 @@ type limits struct {
 	turns, calls, tokens, microUSD int64
 }
 
-func newLimits(v []int64, _ Env) Guard { return limits{v[0], v[1], v[2], v[3]} }
+func newLimits(v []int64, _ Env) Guard { return &limits{v[0], v[1], v[2], v[3]} }
 
-func (limits) Listens() event.Kind { return event.KindCheckpoint }
+func (*limits) Listens() event.Kind { return event.KindCheckpoint }
 
-func (l limits) Step(ev event.Event) (Guard, Decision) {
+func (l *limits) Step(ev event.Event) (Guard, Decision) {
 	c, ok := ev.(*event.Checkpoint)
 	if !ok {
 		return l, Decision{}
@@ -80,7 +80,7 @@ func (l limits) Step(ev event.Event) (Guard, Decision) {
 }
 
 // judge checks what the next step would exceed.
-func (l limits) judge(c *event.Checkpoint, backstop bool) Decision {
+func (l *limits) judge(c *event.Checkpoint, backstop bool) Decision {
 	switch {
 	case c.Next == event.NextTurn && l.turns > 0 && int64(c.Turns) >= l.turns:
 		return stopAt(event.TurnLimit, fmt.Sprintf("%d turns", c.Turns), backstop)
@@ -105,10 +105,10 @@ type Backstop struct {
 }
 
 // Listens implements Guard.
-func (Backstop) Listens() event.Kind { return event.KindCheckpoint }
+func (*Backstop) Listens() event.Kind { return event.KindCheckpoint }
 
 // Step implements Guard.
-func (b Backstop) Step(ev event.Event) (Guard, Decision) {
+func (b *Backstop) Step(ev event.Event) (Guard, Decision) {
 	c, ok := ev.(*event.Checkpoint)
 	if !ok {
 		return b, Decision{}
@@ -119,7 +119,8 @@ func (b Backstop) Step(ev event.Event) (Guard, Decision) {
 			return b, d
 		}
 	}
-	l := limits{b.Turns, b.Calls, b.Tokens, b.MicroUSD}.judge(c, true)
+	own := limits{b.Turns, b.Calls, b.Tokens, b.MicroUSD}
+	l := own.judge(c, true)
 	if l.Stop != nil {
 		return b, l
 	}

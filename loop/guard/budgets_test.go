@@ -149,7 +149,7 @@ func TestUnsetLimitsDoNotLimit(t *testing.T) {
 		if _, d := g.Step(used(next, 10, 10, 1<<60, 1<<40)); d.Stop != nil {
 			t.Errorf("%s: %+v", next, d.Stop)
 		}
-		if _, d := (Backstop{}).Step(used(next, 1<<30, 1<<30, 1<<60, 1<<40)); d.Stop != nil || d.Budget != 0 {
+		if _, d := (&Backstop{}).Step(used(next, 1<<30, 1<<30, 1<<60, 1<<40)); d.Stop != nil || d.Budget != 0 {
 			t.Errorf("%s: a backstop without limits: %+v", next, d)
 		}
 	}

@@ -9,11 +9,11 @@ import (
 // acceptance sends a rejected end back, a bounded number of times.
 type acceptance struct{ retries, used int64 }
 
-func newAcceptance(v []int64, _ Env) Guard { return acceptance{retries: v[0]} }
+func newAcceptance(v []int64, _ Env) Guard { return &acceptance{retries: v[0]} }
 
-func (acceptance) Listens() event.Kind { return event.KindCandidate }
+func (*acceptance) Listens() event.Kind { return event.KindCandidate }
 
-func (a acceptance) Step(ev event.Event) (Guard, Decision) {
+func (a *acceptance) Step(ev event.Event) (Guard, Decision) {
 	c, ok := ev.(*event.Candidate)
 	if !ok || !c.Checked || c.Fail == "" {
 		return a, Decision{}
@@ -22,31 +22,33 @@ func (a acceptance) Step(ev event.Event) (Guard, Decision) {
 	if a.used >= a.retries {
 		return a, Decision{Act: "stop", Evidence: evidence, Stop: &Stop{Reason: event.Unverified, Evidence: evidence}}
 	}
-	a.used++
-	return a, Decision{Act: "send_back", Evidence: evidence, Continue: true,
+	next := *a
+	next.used++
+	return &next, Decision{Act: "send_back", Evidence: evidence, Continue: true,
 		Feedback: fmt.Sprintf("The task is not done yet: %s\nDo that now with the tools, then answer again.", c.Fail)}
 }
 
 // emptyResponse corrects blank answers.
 type emptyResponse struct{ corrections, used int64 }
 
-func newEmptyResponse(v []int64, _ Env) Guard { return emptyResponse{corrections: v[0]} }
+func newEmptyResponse(v []int64, _ Env) Guard { return &emptyResponse{corrections: v[0]} }
 
-func (emptyResponse) Listens() event.Kind { return event.KindCandidate | event.KindRound }
+func (*emptyResponse) Listens() event.Kind { return event.KindCandidate | event.KindRound }
 
-func (e emptyResponse) Step(ev event.Event) (Guard, Decision) {
+func (e *emptyResponse) Step(ev event.Event) (Guard, Decision) {
 	if c, ok := ev.(*event.Candidate); ok && c.Empty {
 		if e.used >= e.corrections {
 			why := fmt.Sprintf("%d blank answers in a row", e.used+1)
 			return e, Decision{Act: "stop", Evidence: why, Stop: &Stop{Reason: event.EmptyResponse, Evidence: why}}
 		}
-		e.used++
-		return e, Decision{Act: "correct", Evidence: "no text and no call", Continue: true,
+		next := *e
+		next.used++
+		return &next, Decision{Act: "correct", Evidence: "no text and no call", Continue: true,
 			Feedback: "Attention: your last answer was empty. Go on with the task: call a tool, or answer in text if it is done."}
 	}
 	if e.used == 0 {
 		return e, Decision{}
 	}
-	e.used = 0 // anything but a blank answer ends the streak
-	return e, Decision{}
+	// Anything but a blank answer ends the streak.
+	return &emptyResponse{corrections: e.corrections}, Decision{}
 }

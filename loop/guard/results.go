@@ -26,7 +26,7 @@ type spill struct {
 }
 
 func newSpill(v []int64, env Env) Guard {
-	s := spill{over: v[0], preview: v[1]}
+	s := &spill{over: v[0], preview: v[1]}
 	var how []string
 	if slices.Contains(env.Tools, "read_file") {
 		how = append(how, "read slices of it with read_file (offset, limit)")
@@ -38,9 +38,9 @@ func newSpill(v []int64, env Env) Guard {
 	return s
 }
 
-func (spill) Listens() event.Kind { return event.KindToolResult }
+func (*spill) Listens() event.Kind { return event.KindToolResult }
 
-func (s spill) Step(ev event.Event) (Guard, Decision) {
+func (s *spill) Step(ev event.Event) (Guard, Decision) {
 	r, ok := ev.(*event.ToolResult)
 	if !ok || int64(len(r.Shown)) <= s.over || readsHarness(r.Resources) {
 		return s, Decision{}
@@ -103,11 +103,11 @@ func safeName(s string) string {
 // ceiling cuts what is still too large after spill.
 type ceiling struct{ bytes int64 }
 
-func newCeiling(v []int64, _ Env) Guard { return ceiling{v[0]} }
+func newCeiling(v []int64, _ Env) Guard { return &ceiling{v[0]} }
 
-func (ceiling) Listens() event.Kind { return event.KindToolResult }
+func (*ceiling) Listens() event.Kind { return event.KindToolResult }
 
-func (c ceiling) Step(ev event.Event) (Guard, Decision) {
+func (c *ceiling) Step(ev event.Event) (Guard, Decision) {
 	r, ok := ev.(*event.ToolResult)
 	if !ok || int64(len(r.Shown)) <= c.bytes {
 		return c, Decision{}
@@ -134,11 +134,11 @@ func Head(s string, n int) string {
 // unknownTool turns the plain error into one that helps.
 type unknownTool struct{ tools []string }
 
-func newUnknownTool(_ []int64, env Env) Guard { return unknownTool{slices.Clone(env.Tools)} }
+func newUnknownTool(_ []int64, env Env) Guard { return &unknownTool{slices.Clone(env.Tools)} }
 
-func (unknownTool) Listens() event.Kind { return event.KindToolResult }
+func (*unknownTool) Listens() event.Kind { return event.KindToolResult }
 
-func (u unknownTool) Step(ev event.Event) (Guard, Decision) {
+func (u *unknownTool) Step(ev event.Event) (Guard, Decision) {
 	r, ok := ev.(*event.ToolResult)
 	if !ok || r.Outcome != event.UnknownTool {
 		return u, Decision{}

@@ -66,7 +66,7 @@ func NewSet(s Settings, backstop Backstop, env Env) *Set {
 			set.listens |= g.Listens()
 		}
 	}
-	set.backstop = backstop
+	set.backstop = &backstop
 	set.listens |= backstop.Listens()
 	return set
 }

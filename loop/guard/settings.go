@@ -95,6 +95,17 @@ func (s Settings) all() []Setting {
 	return s.rows
 }
 
+// Param returns the value of one parameter in the unit of the table; 0 for a
+// name that is none.
+func (s Settings) Param(name, param string) int64 {
+	if i := Lookup(name); i >= 0 && i < len(s.rows) {
+		if j := Table[i].param(param); j >= 0 {
+			return s.rows[i].Values[j]
+		}
+	}
+	return 0
+}
+
 func (s Settings) clone() Settings {
 	rows := slices.Clone(s.all())
 	for i := range rows {

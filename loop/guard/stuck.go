@@ -29,12 +29,12 @@ type stuck struct {
 }
 
 func newStuck(v []int64, _ Env) Guard {
-	return stuck{nudge: v[0], abort: v[1], cycleNudge: v[2], cycleAbort: v[3]}
+	return &stuck{nudge: v[0], abort: v[1], cycleNudge: v[2], cycleAbort: v[3]}
 }
 
-func (stuck) Listens() event.Kind { return event.KindToolResult | event.KindRound }
+func (*stuck) Listens() event.Kind { return event.KindToolResult | event.KindRound }
 
-func (s stuck) Step(ev event.Event) (Guard, Decision) {
+func (s *stuck) Step(ev event.Event) (Guard, Decision) {
 	switch ev := ev.(type) {
 	case *event.ToolResult:
 		var buf [16 + 32 + 32]byte
@@ -42,15 +42,16 @@ func (s stuck) Step(ev event.Event) (Guard, Decision) {
 		b = append(b, ev.ReqDigest[:]...)
 		b = append(b, ev.RawDigest[:]...)
 		sum := sha256.Sum256(b)
-		copy(s.cur[:], sum[:])
-		s.calls++
-		return s, Decision{}
+		next := *s
+		copy(next.cur[:], sum[:])
+		next.calls++
+		return &next, Decision{}
 	case *event.Round:
 		if s.calls == 0 {
 			return s, Decision{}
 		}
-		s = s.close()
-		return s, s.judge()
+		next := s.close()
+		return &next, next.judge()
 	}
 	return s, Decision{}
 }
@@ -76,7 +77,7 @@ func (s stuck) close() stuck {
 	return s
 }
 
-func (s stuck) judge() Decision {
+func (s *stuck) judge() Decision {
 	if s.run >= s.abort {
 		return stuckStop(fmt.Sprintf("%d equal rounds", s.run))
 	}
@@ -105,7 +106,7 @@ func (s stuck) judge() Decision {
 // own reports whether p can be the period of the last rounds and is no multiple
 // of a shorter one: one repeated round is no cycle, and a cycle of two that goes
 // on is no cycle of four as well.
-func (s stuck) own(p int64) bool {
+func (s *stuck) own(p int64) bool {
 	return s.run < p && (p != 4 || s.match[2] < 4)
 }
 

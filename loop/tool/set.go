@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/model"
@@ -122,9 +123,13 @@ type Prepared struct {
 // is the canonical JSON as far as it could be made, and the raw text where that
 // is no JSON. An empty text counts as {}.
 //
+// Bytes that are no UTF-8 count as U+FFFD, one for each, since that is what a
+// recording of the call holds and what a replay will prepare.
+//
 // Prepare is pure: no file is touched, and equal calls give equal results.
 func (s *Set) Prepare(call model.ToolCall) Prepared {
 	var p Prepared
+	call.Name, call.Args = asRecorded(call.Name), asRecorded(call.Args)
 	var err error
 	p.Args, err = canonicalArgs(call.Args)
 	i, known := s.index[call.Name]
@@ -142,6 +147,14 @@ func (s *Set) Prepare(call model.ToolCall) Prepared {
 	}
 	p.Digest = callDigest(call.Name, p.Args)
 	return p
+}
+
+// asRecorded returns a text as model.AppendString writes it.
+func asRecorded(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return string([]rune(s))
 }
 
 // check does what needs the tool.

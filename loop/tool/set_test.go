@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/harnessbench/harnessbench/loop/event"
@@ -78,7 +79,8 @@ func TestPrepare(t *testing.T) {
 		{"any", `{"a":1,}`, `{"a":1,}`, event.ProblemArguments, `invalid arguments: not valid JSON at byte 7`},
 		{"any", `{"a":1`, `{"a":1`, event.ProblemArguments, `invalid arguments: not valid JSON: it breaks off`},
 		{"any", `{"a":1,"a":2}`, `{"a":1,"a":2}`, event.ProblemArguments, `invalid arguments: not valid JSON: a key appears twice (byte 7)`},
-		{"any", "{\"a\":\"\xff\"}", "{\"a\":\"\xff\"}", event.ProblemArguments, `invalid arguments: not valid JSON at byte 6`},
+		{"any", "{\"a\":\"\xff\xfe\"}", "{\"a\":\"\uFFFD\uFFFD\"}", "", ""},
+		{"any", "{\xff}", "{\uFFFD}", event.ProblemArguments, `invalid arguments: not valid JSON at byte 1`},
 		{"any", `{"a":NaN}`, `{"a":NaN}`, event.ProblemArguments, `invalid arguments: not valid JSON at byte 5`},
 		{"any", `{} x`, `{} x`, event.ProblemArguments, `invalid arguments: not valid JSON at byte 3`},
 		{"any", `{"a":1e999999999}`, `{"a":1e999999999}`, event.ProblemArguments, `invalid arguments: a number is too long or too large (byte 5)`},
@@ -101,6 +103,28 @@ func TestPrepare(t *testing.T) {
 		}
 		if diff := cmp.Diff(p, s.Prepare(call), cmp.Comparer(func(a, b tool.Tool) bool { return (a == nil) == (b == nil) })); diff != "" {
 			t.Errorf("Prepare(%s, %q) differs the second time:\n%s", c.name, c.args, diff)
+		}
+	}
+}
+
+// TestPrepareAsRecorded: a call with broken text is prepared like its recording.
+func TestPrepareAsRecorded(t *testing.T) {
+	s := newSet(t, tool.Recorded(spec("any", `{}`), nil))
+	for _, c := range []model.ToolCall{
+		{Name: "any", Args: "{\"a\":\"x\xe2\x98\xffy\"}"},
+		{Name: "a\xffny", Args: "\xc3"},
+	} {
+		var back [2]string
+		for i, text := range []string{c.Name, c.Args} {
+			b, err := jsontext.AppendUnquote(nil, model.AppendString(nil, text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			back[i] = string(b)
+		}
+		live, replayed := s.Prepare(c), s.Prepare(model.ToolCall{Name: back[0], Args: back[1]})
+		if live.Args != replayed.Args || live.Digest != replayed.Digest || live.Detail != replayed.Detail {
+			t.Errorf("%q: live %q %q, replayed %q %q", c.Args, live.Args, live.Detail, replayed.Args, replayed.Detail)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/model"
 )
@@ -16,11 +15,15 @@ const (
 	OpDelete = "delete"
 )
 
+// PlainMode is the mode of a written file whose delta says none.
+const PlainMode = 0o644
+
 // Blobs stores contents by digest. [Dir] keeps them beside sessions.
 type Blobs interface {
 	// Put stores content under its digest; storing it again is no error.
 	Put(d model.Digest, content []byte) error
-	// Get returns the content of a digest, verified, at most size bytes.
+	// Get returns the content of a digest, verified. It has size bytes; a
+	// negative size stands for any up to MaxBlob.
 	Get(d model.Digest, size int64) ([]byte, error)
 }
 
@@ -35,8 +38,8 @@ type Trail struct {
 	files map[string]model.Digest
 }
 
-// NewTrail starts at the header's tree. blobs may be nil when no content stands
-// in one.
+// NewTrail starts at the header's tree. With nil blobs a content that stands in a
+// blob is not loaded: the event then has its Size and After, and no Content.
 func NewTrail(h *Header, blobs Blobs) *Trail {
 	t := &Trail{blobs: blobs, files: make(map[string]model.Digest, len(h.Tree))}
 	for i := range h.Tree {
@@ -46,11 +49,11 @@ func NewTrail(h *Header, blobs Blobs) *Trail {
 }
 
 // Event returns the next change. args are the canonical arguments of its call.
-// After is the digest of the content found, whatever was recorded; Before is the
-// digest of the file as it is known from the lines before where that fits the
-// recorded half, else that half followed by zeros, which fits no file.
+// Before is the digest of the file as it is known from the lines before where
+// that fits the recorded half, else that half followed by zeros, which fits no
+// file.
 func (t *Trail) Event(c *Delta, args string) (event.Delta, error) {
-	d := event.Delta{Op: c.Op, Path: c.Path, Size: c.Size, Mode: c.Mode}
+	d := event.Delta{Op: c.Op, Path: c.Path, Mode: c.Mode}
 	copy(d.Before[:], c.Before[:])
 	if known, ok := t.files[c.Path]; ok && c.Before.Of(known) {
 		d.Before = known
@@ -59,11 +62,16 @@ func (t *Trail) Event(c *Delta, args string) (event.Delta, error) {
 		delete(t.files, c.Path)
 		return d, nil
 	}
+	if !c.Inline && c.Arg == "" && t.blobs == nil {
+		d.Size, d.After = c.Size, c.Blob
+		t.files[c.Path] = d.After
+		return d, nil
+	}
 	content, err := c.content(args, t.blobs)
 	if err != nil {
 		return d, fmt.Errorf("content of %.200q: %w", c.Path, err)
 	}
-	d.Content, d.After = content, model.Sum(content)
+	d.Content, d.Size, d.After = content, int64(len(content)), model.Sum(content)
 	t.files[c.Path] = d.After
 	return d, nil
 }
@@ -73,34 +81,16 @@ func (c *Delta) content(args string, blobs Blobs) ([]byte, error) {
 	case c.Inline:
 		return append([]byte{}, c.Data...), nil
 	case c.Arg != "":
-		s, ok, err := StringMember(args, c.Arg)
-		if err == nil && !ok {
-			err = fmt.Errorf("the call has no argument %.80q", c.Arg)
+		var a Args
+		a.Load(args)
+		s, ok := a.Text(c.Arg)
+		if !ok {
+			return nil, fmt.Errorf("the call has no argument %.80q that is a string", c.Arg)
 		}
-		return []byte(s), err
-	case blobs == nil:
-		return nil, ErrNoBlobs
+		return []byte(s), nil
 	default:
 		return blobs.Get(c.Blob, c.Size)
 	}
-}
-
-// StringMember returns a string member of the JSON object args; ok is false
-// when there is none of that name, or it is no string.
-func StringMember(args, name string) (s string, ok bool, err error) {
-	var sc scanner
-	b := []byte(args)
-	if err := sc.scan(b); err != nil {
-		return "", false, fmt.Errorf("arguments: %w", err)
-	}
-	err = members(b, func(key string, v []byte) error {
-		if key == name && len(v) > 0 && v[0] == '"' {
-			ok = true
-			s, err = unquote(v)
-		}
-		return err
-	})
-	return s, ok, err
 }
 
 // TreeContents returns the content of every file of the initial tree, in its
@@ -126,6 +116,26 @@ func (h *Header) TreeContents(blobs Blobs) ([][]byte, error) {
 		out[i] = b
 	}
 	return out, nil
+}
+
+// Fetcher returns a function that gives the contents of the initial tree, and of
+// any blob, by digest. It is what a workspace in memory loads its files with.
+func (h *Header) Fetcher(blobs Blobs) func(model.Digest) ([]byte, error) {
+	inline := map[model.Digest][]byte{}
+	for i := range h.Tree {
+		if h.Tree[i].Content != nil {
+			inline[h.Tree[i].Digest] = h.Tree[i].Content
+		}
+	}
+	return func(d model.Digest) ([]byte, error) {
+		if b, ok := inline[d]; ok {
+			return b, nil
+		}
+		if blobs == nil {
+			return nil, ErrNoBlobs
+		}
+		return blobs.Get(d, -1)
+	}
 }
 
 // Check reports whether the header's config digest fits its config.
@@ -193,44 +203,6 @@ func decodeMessage(v []byte) (m model.Message, err error) {
 		}
 	})
 	return m, err
-}
-
-// minArg is the size from which a content is looked for in the arguments.
-const minArg = 32
-
-// ArgEqual returns the name of the first string member of the JSON object args
-// whose text is content, or "" when there is none or content is short.
-func ArgEqual(args string, content []byte) string {
-	if len(content) < minArg || len(args) < len(content)+2 || args[0] != '{' {
-		return ""
-	}
-	b := []byte(args)
-	var s scanner
-	if s.scan(b) != nil {
-		return ""
-	}
-	for _, f := range s.top {
-		v := b[f.vs:f.ve]
-		if v[0] != '"' || len(v)-2 < len(content) {
-			continue
-		}
-		if text, err := unquote(v); err != nil || text != string(content) {
-			continue
-		}
-		if name, err := unquote(b[f.ks-1 : f.ke+1]); err == nil {
-			return name
-		}
-	}
-	return ""
-}
-
-// AppendText appends content, which is UTF-8, as a JSON string.
-func AppendText(b, content []byte) []byte {
-	out, err := jsontext.AppendQuote(b, content)
-	if err != nil { // broken UTF-8 was replaced; the string is complete all the same
-		return out
-	}
-	return out
 }
 
 // Repair returns s as a line carries it: each byte that is no UTF-8 becomes

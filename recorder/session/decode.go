@@ -173,19 +173,14 @@ func (d *fieldDec) strs(v []byte) (out []string) {
 }
 
 func (d *fieldDec) usage(v []byte) (u model.Usage) {
-	d.fail(inField(v, func(d *fieldDec, key string, v []byte) {
-		switch key {
-		case "in":
-			u.InputUncached = d.size(v)
-		case "cache_read":
-			u.CacheRead = d.size(v)
-		case "cache_write":
-			u.CacheWrite = d.size(v)
-		case "out":
-			u.Output = d.size(v)
-		case "reasoning":
-			u.Reasoning = d.size(v)
+	counts := [...]*int64{&u.InputUncached, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Reasoning}
+	d.fail(elements(v, func(i int, v []byte) error {
+		if i >= len(counts) {
+			return nil // a later version's
 		}
+		var e fieldDec
+		*counts[i] = e.size(v)
+		return e.err
 	}))
 	return u
 }

@@ -250,12 +250,10 @@ func (l *Line) ToolRequest() (*ToolRequest, error) {
 			r.Version = d.count(v)
 		case "effect":
 			r.Effect = event.Effect(d.str(v))
-		case "d":
-			r.Digest = d.short(v)
 		case "args":
 			r.Args, r.HasArgs = d.str(v), true
 		case "resources":
-			r.Resources = d.strs(v)
+			r.Resources, r.HasResources = d.strs(v), true
 		case "problem":
 			r.Problem = event.Problem(d.str(v))
 		case "detail":
@@ -309,16 +307,20 @@ func (l *Line) ToolResult() (*ToolResult, error) {
 
 func (d *fieldDec) deltas(v []byte) (out []Delta) {
 	d.fail(elements(v, func(_ int, v []byte) error {
-		var c Delta
-		err := inField(v, c.set)
-		if err == nil && c.Op != OpWrite && c.Op != OpDelete {
-			err = atPath("op", errors.New("is neither write nor delete"))
+		c := Delta{Op: OpWrite, Mode: PlainMode}
+		if err := inField(v, c.set); err != nil {
+			return err
 		}
-		if c.Op == OpWrite && c.Size == 0 {
-			c.Inline = true
+		switch {
+		case c.Op == OpDelete:
+			c.Mode = 0
+		case c.Op != OpWrite:
+			return atPath("op", errors.New("is neither write nor delete"))
+		case !c.Inline && c.Arg == "" && c.Blob.IsZero():
+			return errors.New("a written file has none of text, b64, arg, blob")
 		}
 		out = append(out, c)
-		return err
+		return nil
 	}))
 	return out
 }
@@ -331,10 +333,6 @@ func (c *Delta) set(d *fieldDec, key string, v []byte) {
 		c.Path = d.str(v)
 	case "before":
 		c.Before = d.short(v)
-	case "after":
-		c.After = d.short(v)
-	case "size":
-		c.Size = d.size(v)
 	case "mode":
 		c.Mode = d.mode(v)
 	case "text":
@@ -343,6 +341,8 @@ func (c *Delta) set(d *fieldDec, key string, v []byte) {
 		c.Data, c.Inline = d.b64(v), true
 	case "arg":
 		c.Arg = d.str(v)
+	case "size":
+		c.Size = d.size(v)
 	case "blob":
 		c.Blob = d.full(v)
 	}

@@ -52,16 +52,19 @@ func (b *Dir) Put(d model.Digest, content []byte) error {
 // Get implements [Blobs]: it refuses links and what is no regular file, a size
 // other than the recorded one, and a content whose digest is not its name.
 func (b *Dir) Get(d model.Digest, size int64) ([]byte, error) {
-	if size < 0 || size > MaxBlob {
-		return nil, fmt.Errorf("blob %s: size %d is out of range", d, size)
-	}
 	name := filepath.Join(b.path, d.String())
 	st, err := os.Lstat(name)
 	if err != nil {
 		return nil, fmt.Errorf("blob %s: %w", d, noPath(err))
 	}
+	if size < 0 {
+		size = st.Size()
+	}
 	if !st.Mode().IsRegular() || st.Size() != size {
 		return nil, fmt.Errorf("blob %s: is no regular file of %d bytes", d, size)
+	}
+	if size > MaxBlob {
+		return nil, fmt.Errorf("blob %s: has more than %d MiB", d, MaxBlob>>20)
 	}
 	f, err := os.Open(name)
 	if err != nil {

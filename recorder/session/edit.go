@@ -32,7 +32,7 @@ func Edit(dst io.Writer, src io.Reader, fn func(l *Line, emit func(Type, []byte)
 }
 
 // With returns a copy of the line's payload in which the value at an RFC 6901
-// pointer ("/usage/in", "/delta/0/path") is value, which must be JSON without
+// pointer ("/usage/0", "/delta/0/path") is value, which must be JSON without
 // white space; nil takes the field away. A member that is not there is added at
 // the end of its object.
 func (l *Line) With(pointer string, value []byte) ([]byte, error) {

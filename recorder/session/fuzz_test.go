@@ -47,7 +47,7 @@ func FuzzDecoders(f *testing.F) {
 	for _, l := range ls[1:] {
 		f.Add(string(l.Type), l.Payload())
 	}
-	f.Add("tool.result", []byte(`,"delta":[{"op":"write","b64":"/w==","size":1}]`))
+	f.Add("tool.result", []byte(`,"delta":[{"path":"p","b64":"/w==","mode":420}]`))
 	f.Fuzz(func(t *testing.T, typ string, payload []byte) {
 		var buf bytes.Buffer
 		w := session.NewWriter(&buf)

@@ -76,12 +76,14 @@ type ToolRequest struct {
 	Tool      string
 	Version   int
 	Effect    event.Effect
-	Digest    ShortDigest // of tool name and canonical arguments
-	Args      string      // canonical arguments where they differ from what the model wrote; HasArgs
-	HasArgs   bool
+	Args      string // canonical arguments where they differ from what the model wrote
+	HasArgs   bool   // Args stands in the line
 	Resources []string
-	Problem   event.Problem
-	Detail    string
+	// HasResources: Resources stands in the line; else it is the argument "path"
+	// of the canonical arguments if that is a string, or none.
+	HasResources bool
+	Problem      event.Problem
+	Detail       string
 }
 
 // ToolResult is the terminal result of one call.
@@ -97,19 +99,17 @@ type ToolResult struct {
 	Delta   []Delta
 }
 
-// Delta is a recorded change of the workspace. Before and After are the first
-// halves of the digests.
+// Delta is a recorded change of the workspace. [Trail] makes an event of it.
 type Delta struct {
 	Op     string // write or delete
 	Path   string
-	Before ShortDigest // zero = there was no file
-	After  ShortDigest // zero = deleted
-	Size   int64
+	Before ShortDigest // of the content before; zero = there was no file
 	Mode   uint32
 	Inline bool         // Data is the content
 	Data   []byte       // content after, when Inline
 	Arg    string       // the content is this string member of the call's canonical arguments
 	Blob   model.Digest // the content stands in this blob
+	Size   int64        // of the blob
 }
 
 // Guard is a firing.

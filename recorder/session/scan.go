@@ -263,13 +263,7 @@ func (s *scanner) str() (escaped bool, err error) {
 // plain returns the index of the first byte from i on that is a quote, a
 // backslash or a control character: eight bytes at a time.
 func plain(b []byte, i int) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for i+8 <= len(b) {
-		v := binary.LittleEndian.Uint64(b[i:])
-		q, e := v^(ones*'"'), v^(ones*'\\')
-		if ((v-ones*0x20)&^v|(q-ones)&^q|(e-ones)&^e)&highs != 0 {
-			break // in these eight, or (by a borrow) not; the loop below decides
-		}
+	for i+8 <= len(b) && !special(binary.LittleEndian.Uint64(b[i:])) {
 		i += 8
 	}
 	for i < len(b) && b[i] >= 0x20 && b[i] != '"' && b[i] != '\\' {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/harnessbench/harnessbench/loop/model"
 )
 
 var scanCases = []string{
@@ -68,6 +70,28 @@ func FuzzScan(f *testing.F) {
 		})
 		if err != nil || i != len(s.top) {
 			t.Fatalf("%q: %d members of %d, %v", b, i, len(s.top), err)
+		}
+	})
+}
+
+// FuzzQuote compares the fast quoting with the plain one, and takes it back.
+func FuzzQuote(f *testing.F) {
+	for _, s := range []string{"", "plain", strings.Repeat("long enough to be copied in runs ", 3), "\x00\x1f\b\f\n\r\t\"\\/\x7f\u2028\u00e9 and so on, and so on", "\xff\xed\xa0\x80 and so on, and so on, and so on"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		want := model.AppendString(nil, s)
+		if got := AppendString(nil, s); string(got) != string(want) {
+			t.Fatalf("%q: got %s, want %s", s, got, want)
+		}
+		if got := AppendText(nil, []byte(s)); string(got) != string(want) {
+			t.Fatalf("%q: got %s, want %s", s, got, want)
+		}
+		if back, err := unquote(want); err != nil || back != Repair(s) {
+			t.Fatalf("%q: came back as %q, %v", s, back, err)
+		}
+		if !equalText(want, Repair(s)) || equalText(want, s+"x") || equalText(want, "") != (s == "") {
+			t.Fatalf("%q: texts compare wrongly", s)
 		}
 	})
 }

@@ -32,13 +32,27 @@ func trials(n int) []results.Trial {
 			InputUncached: ptr(int64(1000 + i*7%5000)), CacheRead: ptr(int64(0)), CacheWrite: ptr(int64(0)), Output: ptr(int64(100 + i%700)),
 			CostUSD: ptr(float64(i%9999) / 1e6), ModelUS: int64(i) * 1000 % 7_777_777, ToolUS: int64(i % 50000), WaitUS: 0,
 			Session: fmt.Sprintf("scenario-%02d/sim-weak/%d.session.jsonl", i/1300%12, i), SessionDigest: fmt.Sprintf("%064x", i*2654435761),
-			Guards: []results.GuardCount{
-				{Guard: "spill", Mode: results.Enforce, Fired: i % 2, FirstTurn: first(i % 2)},
-				{Guard: "stuck", Mode: results.Shadow, Fired: 0},
-			},
+			Guards: guardCounts(i),
 		}
 	}
 	return rows
+}
+
+// guardCounts is what a trial of the starter suite has: eleven guards, one of
+// them in shadow, hardly any fired.
+func guardCounts(i int) []results.GuardCount {
+	names := []string{"acceptance", "empty_response", "limits", "result_ceiling", "retry", "run_deadline", "spill", "stuck", "tool_deadline", "truncated_empty", "unknown_tool"}
+	out := make([]results.GuardCount, len(names))
+	for g, name := range names {
+		out[g] = results.GuardCount{Guard: name, Mode: results.Enforce}
+		if i%13 == g {
+			out[g].Mode = results.Shadow
+		}
+		if i%29 == g {
+			out[g].Fired, out[g].FirstTurn = 1+i%3, first(1)
+		}
+	}
+	return out
 }
 
 func first(fired int) *int {

@@ -9,6 +9,13 @@ import (
 // z95 is the two-sided 95 % point of the normal distribution, 1.96.
 var z95 = distuv.UnitNormal.Quantile(0.975)
 
+// Student's t is used for rates in tLo..tHi, the ends included: rounding in the
+// last bit of a mean must not choose the method.
+const (
+	tLo, tHi = 0.2, 0.8
+	rounding = 1e-9
+)
+
 // t95 is the two-sided 95 % point of Student's t with df degrees of freedom.
 func t95(df int) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(df)}.Quantile(0.975)
@@ -86,7 +93,7 @@ func valueInterval(values []float64, single bool) Estimate {
 		return e.wilson(MethodWilsonEffective)
 	}
 	se, t := sd/math.Sqrt(float64(k)), t95(k-1)
-	if mean < 0.2 || mean > 0.8 {
+	if mean < tLo-rounding || mean > tHi+rounding {
 		e.N = min(mean*(1-mean)/(se*se)*(z95/t)*(z95/t), 2*float64(k))
 		return e.wilson(MethodWilsonEffective)
 	}

@@ -171,6 +171,19 @@ func TestEffectiveNIsBounded(t *testing.T) {
 	}
 }
 
+// TestMethodAtTheBorder: a mean of exactly 0.2 or 0.8 is inside, whatever the
+// last bit of the sum says.
+func TestMethodAtTheBorder(t *testing.T) {
+	for _, in := range [][]Counts{counts(10, 1, 3, 1, 3, 1, 3), counts(10, 9, 7, 9, 7, 9, 7), counts(10, 1, 2, 3, 2, 1, 3, 2)} {
+		if r := PassRate(in); r.Method != MethodT {
+			t.Errorf("rate %v by %q, want %q", *r.Value, r.Method, MethodT)
+		}
+	}
+	if r := PassRate(counts(10, 1, 3, 1, 3, 1, 2)); r.Method != MethodWilsonEffective {
+		t.Errorf("rate %v by %q, want %q", *r.Value, r.Method, MethodWilsonEffective)
+	}
+}
+
 func TestPassRateDenominators(t *testing.T) {
 	in := counts(5, 5, 0, 5, 0, 5, 0, 5)
 	in = append(in, Counts{ID: "none"}, Counts{ID: "short", Graded: 1, Passed: 1})

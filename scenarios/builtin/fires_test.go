@@ -8,6 +8,7 @@ import (
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/scenarios"
 	"github.com/harnessbench/harnessbench/scenarios/builtin"
 )
@@ -18,7 +19,7 @@ func run(t *testing.T, s *scenarios.Scenario, model string, set guard.Settings, 
 	dir := t.TempDir()
 	o, err := trial.Run(context.Background(),
 		trial.Spec{Scenario: s, Model: model, Arm: "test", Guards: set, Repetition: rep, Seed: 1},
-		trial.Options{Session: filepath.Join(dir, "t.session.jsonl"), Temp: dir})
+		trial.Options{Session: filepath.Join(dir, "t.session.jsonl"), Sync: session.SyncNever, Temp: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +102,17 @@ func TestGuardsEarnTheirPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	standard := guard.MustProfile(guard.ProfileDefault)
+	type cell struct {
+		verdict string
+		fired   map[string]bool
+	}
+	base := map[string]cell{}
+	for _, s := range all {
+		for rep := range 5 {
+			v, fired := run(t, s, "sim/weak", standard, rep)
+			base[fmt.Sprint(s.ID, rep)] = cell{v, fired}
+		}
+	}
 	for _, g := range []string{"stuck", "spill", "acceptance", "retry", "truncated_empty", "tool_deadline", "empty_response", "unknown_tool"} {
 		shadow, err := standard.With(g, guard.Shadow)
 		if err != nil {
@@ -109,17 +121,17 @@ func TestGuardsEarnTheirPlace(t *testing.T) {
 		exposed, with, without, harm := 0, 0, 0, 0
 		for _, s := range all {
 			for rep := range 5 {
-				a, fired := run(t, s, "sim/weak", standard, rep)
-				if !fired[g] {
+				enforced := base[fmt.Sprint(s.ID, rep)]
+				if !enforced.fired[g] {
 					continue
 				}
 				b, _ := run(t, s, "sim/weak", shadow, rep)
 				pass := func(v string) int { return map[string]int{"pass": 1}[v] }
 				if s.Tagged(scenarios.TagHarms) {
-					harm += pass(b) - pass(a)
+					harm += pass(b) - pass(enforced.verdict)
 					continue
 				}
-				exposed, with, without = exposed+1, with+pass(a), without+pass(b)
+				exposed, with, without = exposed+1, with+pass(enforced.verdict), without+pass(b)
 			}
 		}
 		said := fmt.Sprintf("%s: %d exposed, %d pass with it, %d in shadow; harm %d", g, exposed, with, without, harm)

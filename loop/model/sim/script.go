@@ -55,7 +55,6 @@ type Script struct {
 
 type fact struct {
 	name  string
-	role  model.Role // empty = any but assistant
 	tool  string
 	match *regexp.Regexp
 	times int

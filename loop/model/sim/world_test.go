@@ -89,8 +89,6 @@ func (w *world) step(m model.Model) bool {
 	return len(calls) == 0
 }
 
-func (w *world) say(text string) { w.script.Append(model.NewTextPart(model.User, text)) }
-
 // shorten does what the spill guard does.
 func (w *world) shorten(text string) string {
 	if len(text) <= 24<<10 {

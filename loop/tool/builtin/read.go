@@ -46,10 +46,7 @@ func readFile(_ context.Context, ws workspace.Workspace, args string) tool.Resul
 	case byByte && start >= len(data):
 		return failed(fmt.Sprintf("%s: start_byte %d is beyond the end; the file has %d bytes", workspace.Abs(rel), start, len(data)))
 	case byByte:
-		p.start = start
-		for p.start < len(data) && !utf8.RuneStart(data[p.start]) && p.start < start+utf8.UTFMax-1 {
-			p.start++
-		}
+		p.start = runeEnd(data, start)
 		p.first = 1 + bytes.Count(data[:p.start], newline)
 	case line > p.total:
 		return failed(fmt.Sprintf("%s: offset %d is beyond the end; the file has %d lines", workspace.Abs(rel), line, p.total))
@@ -157,6 +154,19 @@ func (p *pager) remark(end, lines int, cut, valid bool) string {
 	}
 	b.WriteByte(']')
 	return b.String()
+}
+
+// runeEnd returns at, or the end of the UTF-8 sequence that at lies inside of.
+func runeEnd(data []byte, at int) int {
+	for i := at - 1; i >= 0 && i > at-utf8.UTFMax; i-- {
+		if utf8.RuneStart(data[i]) {
+			if _, n := utf8.DecodeRune(data[i:]); i+n > at && i+n < len(data) {
+				return i + n
+			}
+			break
+		}
+	}
+	return at
 }
 
 // trimRune drops a UTF-8 sequence that is cut off at the end of b.

@@ -29,6 +29,9 @@ func TestReadFile(t *testing.T) {
 		f.want("read_file", `{"path":"open","offset":2.0}`, event.Success, "two\n[lines 2-2 of 2; end of file]")
 		f.want("read_file", `{"path":"three","start_byte":5}`, event.Success, "wo\nthree\n[lines 2-3 of 3, from byte 5; end of file]")
 		f.want("read_file", `{"path":"three","start_byte":4}`, event.Success, "two\nthree\n[lines 2-3 of 3; end of file]")
+		f.write("wide", "é☃\n")
+		f.want("read_file", `{"path":"wide","start_byte":3}`, event.Success, "\n[lines 1-1 of 1, from byte 5; end of file]")
+		f.want("read_file", `{"path":"latin","start_byte":0}`, event.Success, "caf\uFFFD\n[lines 1-1 of 1; end of file; bytes that are not UTF-8 are shown as \uFFFD]")
 		f.want("read_file", `{"path":"three","offset":4}`, event.ToolError, "/workspace/three: offset 4 is beyond the end; the file has 3 lines")
 		f.want("read_file", `{"path":"three","start_byte":14}`, event.ToolError, "/workspace/three: start_byte 14 is beyond the end; the file has 14 bytes")
 		f.want("read_file", `{"path":"bin"}`, event.ToolError, "/workspace/bin: is a binary file (NUL at byte 2, 3 bytes in all); only text can be used")
@@ -99,10 +102,11 @@ func TestPagesJoin(t *testing.T) {
 // FuzzReadFile: whatever the file and the window, the result is valid UTF-8
 // within bounds.
 func FuzzReadFile(f *testing.F) {
-	f.Add("one\ntwo\n", 1, 2, 0)
-	f.Add(strings.Repeat("é", 10_000), 1, 1, 16_385)
-	f.Add("\xff\xfe\n", 1, 1, 1)
-	f.Fuzz(func(t *testing.T, content string, offset, limit, start int) {
+	f.Add("one\ntwo\n", uint16(1), 1, 2, 0)
+	f.Add("é☃", uint16(10_000), 1, 1, 16_385)
+	f.Add("\xff\xfe\n", uint16(3), 1, 1, 1)
+	f.Fuzz(func(t *testing.T, piece string, times uint16, offset, limit, start int) {
+		content := strings.Repeat(piece, min(int(times), 40_000/(len(piece)+1)))
 		ws, _ := workspace.NewMem(nil, nil)
 		fx := newFixture(t, ws)
 		fx.write("f", content)

@@ -119,7 +119,7 @@ func (g *Generate) line(n int, r *rng) string {
 		if n == 1 {
 			return "order,customer,state,amount"
 		}
-		return fmt.Sprintf("%05d,C%04d,%s,%d.%02d", 10_000+n, r.next()%10_000, pick(r, states), r.next()%500, r.next()%100)
+		return fmt.Sprintf("%05d,C%04d,%s,%d.%02d", 9_999+n, r.next()%10_000, pick(r, states), r.next()%500, r.next()%100)
 	default:
 		var b strings.Builder
 		for {

@@ -205,7 +205,7 @@ func Play(sink event.Sink) error {
 			Delta: []event.Delta{Write("copy", content), Write("other", "short"), Write("raw", "\xff\xfe"), Write("nil", ""),
 				{Op: "write", Path: "notes.md", Before: model.SumString(content), After: model.SumString("x"), Size: 1, Mode: 0o755, Content: []byte("x")},
 				{Op: "delete", Path: "bin.dat", Before: model.SumString("\xff\x00\x01")}}},
-		Call{Name: "run", Args: `{bad`, Text: "exit", Exit: &exit, Outcome: event.ToolError},
+		Call{Name: "run", Args: `{bad`, Resources: []string{"db:orders"}, Text: "exit", Exit: &exit, Outcome: event.ToolError},
 		Call{Name: "nope", Args: `{}`, Text: "", Problem: event.ProblemUnknown, Outcome: event.UnknownTool},
 	)
 	t.Emit(&event.Anomaly{Head: t.head(), What: "finish stop with tool calls"})

@@ -159,6 +159,10 @@ func TestSessions(t *testing.T) {
 		}
 	}
 	t.Chdir(dir)
+	linked := "plain"
+	if err := os.Symlink("plain", "link"); err == nil { // not everywhere allowed
+		linked = "link"
+	}
 	tests := []struct {
 		args []string
 		want []string
@@ -168,8 +172,9 @@ func TestSessions(t *testing.T) {
 		{[]string{"run"}, []string{"run/sessions/b.session.jsonl", "run/sessions/x/a.session.jsonl.zst"}, OK, ""},
 		{[]string{"run/", "./run/sessions"}, []string{"run/sessions/b.session.jsonl", "run/sessions/x/a.session.jsonl.zst"}, OK, ""},
 		{[]string{"plain", filepath.Join(dir, "plain")}, []string{"plain/z.session.jsonl"}, OK, ""},
+		{[]string{linked}, []string{linked + "/z.session.jsonl"}, OK, ""},
 		{[]string{"odd.jsonl"}, []string{"odd.jsonl"}, OK, ""},
-		{[]string{"**/*.session.jsonl"}, []string{"plain/z.session.jsonl", "run/other.session.jsonl", "run/sessions/b.session.jsonl"}, OK, ""},
+		{[]string{"{plain,run}/**/*.session.jsonl"}, []string{"plain/z.session.jsonl", "run/other.session.jsonl", "run/sessions/b.session.jsonl"}, OK, ""},
 		{[]string{"pl*", "r[u]n/*"}, []string{"plain/z.session.jsonl", "run/other.session.jsonl", "run/sessions/b.session.jsonl", "run/sessions/x/a.session.jsonl.zst"}, OK, ""},
 		{[]string{"none"}, nil, Wrong, "no such file"},
 		{[]string{"none*"}, nil, Wrong, "nothing matches"},

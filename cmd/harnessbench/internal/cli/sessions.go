@@ -105,7 +105,8 @@ func (s *sessionSet) folder(dir string) error {
 	if isFile(filepath.Join(dir, "run.json")) && isDir(filepath.Join(dir, "sessions")) {
 		dir = filepath.Join(dir, "sessions")
 	}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	// the separator makes a link to a folder count as the folder
+	err := filepath.WalkDir(dir+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !IsSession(path) {
 			return err
 		}
