@@ -145,6 +145,10 @@ func (e *Encoder) start(t session.Type) {
 	e.in = append(e.in, 0)
 }
 
+// Release gives back the buffers, for a trial that is about to wait. The last
+// payload stays valid.
+func (e *Encoder) Release() { e.buf, e.in, e.args = nil, nil, session.Args{} }
+
 // finish counts the line's input fields into the inputs digest.
 func (e *Encoder) finish() {
 	if e.nin == 0 {

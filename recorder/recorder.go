@@ -18,7 +18,8 @@ type Config struct {
 	TreeDigest func() (model.Digest, error)
 	// Live flushes, and where the file asks for it syncs, before every model
 	// call and every tool call with an effect outside: what they cost or did
-	// must not be lost.
+	// must not be lost. Buffers are given back before the wait, so that ten
+	// thousand waiting trials hold none.
 	Live bool
 }
 
@@ -74,7 +75,10 @@ func (r *Recorder) emit(ev event.Event) error {
 		return nil
 	case *event.Checkpoint:
 		if r.live && (ev.Next == event.NextModel || ev.Next == event.NextTool && ev.Effect == event.External) {
-			return r.w.Turn()
+			err := r.w.Turn()
+			r.w.Release()
+			r.enc.Release()
+			return err
 		}
 		return nil
 	case *event.Round:

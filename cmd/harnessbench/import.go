@@ -61,7 +61,9 @@ Formats:
 		}
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return importFile(cmd.Context(), a, args[0], args[1], f) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return importFile(cmd.Context(), a, args[0], args[1], f)
+	}
 	return cmd
 }
 

@@ -75,6 +75,7 @@ var commands = []func(*app) *cobra.Command{
 	newReport,
 	newRun,
 	newScenario,
+	newShow,
 	newVersion,
 }
 

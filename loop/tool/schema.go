@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/harnessbench/harnessbench/loop/tool/internal/rawjson"
 )
 
 // Bounds of schemas.
@@ -125,11 +127,7 @@ func (s *schema) validateFull(args string) string {
 	if s.depth < MaxDepth && depthOf(args) > s.depth {
 		return fmt.Sprintf("nested deeper than %d levels", s.depth)
 	}
-	v, err := jsonschema.UnmarshalJSON(strings.NewReader(args))
-	if err != nil {
-		return "not valid JSON"
-	}
-	err = s.full.Validate(v)
+	err := s.full.Validate(rawjson.Decode(args))
 	if err == nil {
 		return ""
 	}

@@ -9,12 +9,8 @@ import (
 	"github.com/harnessbench/harnessbench/loop/model"
 )
 
-// fieldDec decodes the fields of one object. The first error sticks, with the
-// path of its field; later reads are skipped.
-type fieldDec struct {
-	path string
-	err  error
-}
+// fieldDec decodes one field. The first error sticks.
+type fieldDec struct{ err error }
 
 func (d *fieldDec) fail(err error) {
 	if d.err == nil && err != nil {

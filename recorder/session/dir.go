@@ -25,7 +25,7 @@ func (b *Dir) Path() string { return b.path }
 // Put implements [Blobs]. d must be the digest of content.
 func (b *Dir) Put(d model.Digest, content []byte) error {
 	name := filepath.Join(b.path, d.String())
-	if st, err := os.Lstat(name); err == nil && st.Mode().IsRegular() && st.Size() == int64(len(content)) {
+	if b.has(name, int64(len(content))) {
 		return nil
 	}
 	if err := os.MkdirAll(b.path, 0o755); err != nil {
@@ -42,11 +42,20 @@ func (b *Dir) Put(d model.Digest, content []byte) error {
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), name)
 	}
-	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("blob: %w", err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	os.Remove(f.Name())
+	if b.has(name, int64(len(content))) { // another session was faster
+		return nil
+	}
+	return fmt.Errorf("blob: %w", err)
+}
+
+// has reports whether there is a blob file of that size.
+func (b *Dir) has(name string, size int64) bool {
+	st, err := os.Lstat(name)
+	return err == nil && st.Mode().IsRegular() && st.Size() == size
 }
 
 // Get implements [Blobs]: it refuses links and what is no regular file, a size

@@ -167,7 +167,7 @@ func TestOpenRefuses(t *testing.T) {
 		}
 		return path
 	}
-	bomb := pack("bomb", 2048)
+	bomb := pack("bomb", 80)
 	wide := pack("wide", 20, zstd.WithWindowSize(64<<20))
 	cut := pack("cut", 1)
 	b, _ := os.ReadFile(cut)

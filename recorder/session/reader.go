@@ -3,7 +3,6 @@ package session
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -25,6 +24,7 @@ type Reader struct {
 	scan  scanner
 	hash  hash.Hash
 	chain model.Digest
+	want  []byte // h that the line must have
 	line  Line
 	turns map[string]int
 	main  int
@@ -106,10 +106,9 @@ func (r *Reader) check(raw []byte) error {
 	r.hash.Write(r.chain[:])
 	r.hash.Write(raw[:cut])
 	r.hash.Sum(r.chain[:0])
-	var want [32]byte
-	hex.Encode(want[:], r.chain[:16])
-	if string(raw[cut+6:len(raw)-2]) != string(want[:]) {
-		return r.corrupt(cut, "chain is broken: \"h\" is %.40q and should be %q: this line, or a line before it, was changed", raw[cut+6:len(raw)-2], want[:])
+	r.want = r.chain.AppendShort(r.want[:0])
+	if got := raw[cut+6 : len(raw)-2]; !bytes.Equal(got, r.want) {
+		return r.corrupt(cut, "chain is broken: \"h\" is %.40q and should be %q: this line, or a line before it, was changed", got, r.want)
 	}
 	if l.Type == TypeFooter {
 		return r.footer(before)

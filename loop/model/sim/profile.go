@@ -90,7 +90,9 @@ func Profiles() []Profile {
 func trapProfiles() []Profile {
 	trap := func(guard string, change func(*Profile)) Profile {
 		p := profile("sim/trap-"+guard, "always falls into the trap that "+guard+" is for", oracle)
-		if change != nil {
+		if change == nil {
+			p.Summary = "an oracle: the trap that " + guard + " is for is the tool's, and nobody sees it coming"
+		} else {
 			change(&p)
 		}
 		return p

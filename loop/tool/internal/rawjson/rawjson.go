@@ -2,8 +2,8 @@
 //
 //  1. A call's arguments are canonical JSON long before a tool reads them, so
 //     members can be found by scanning for quotes and brackets.
-//  2. [Each] visits the members of an object, [Get] finds one, [Replace] changes
-//     one, [Text] decodes a string.
+//  2. [Each] visits the members of an object, [Get] finds one, [Replace] and [Set]
+//     change one, [Text] decodes a string and [Decode] everything.
 //
 // On text that is no canonical JSON object the answers are meaningless, but
 // nothing panics or reads out of bounds.

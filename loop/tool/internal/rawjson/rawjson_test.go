@@ -1,10 +1,14 @@
 package rawjson
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 const object = `{"a":"x,}\"]","b":[1,{"c":"]"}],"d":{"e":{}},"f":-1.5e3,"g":true}`
@@ -45,6 +49,31 @@ func TestText(t *testing.T) {
 			t.Errorf("Text(%s) = %q, want %q", in, got, want)
 		}
 	}
+}
+
+// FuzzDecode: the values are those of a general decoder; on other text nothing
+// panics.
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{object, `{}`, `[]`, `[[],{}]`, `"a\n"`, `null`, `-1.50e3`, `{"a":{"b":[true,false,null,"\u0001"]}}`, `[1`, `{"a`, `{"a":`, `[}`, `[,`, `{"a"1}`, ``} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		if strings.Count(in, "[")+strings.Count(in, "{") > 1000 {
+			return
+		}
+		Decode(in)
+		canon, err := jsontext.AppendFormat(nil, in, jsontext.ReorderRawObjects(true))
+		if err != nil {
+			return
+		}
+		want, err := jsonschema.UnmarshalJSON(bytes.NewReader(canon))
+		if err != nil {
+			t.Fatalf("%s: %v", canon, err)
+		}
+		if diff := cmp.Diff(want, Decode(string(canon))); diff != "" {
+			t.Fatalf("%s (-want +got):\n%s", canon, diff)
+		}
+	})
 }
 
 // FuzzEach: members are those that a real decoder finds; on other text nothing

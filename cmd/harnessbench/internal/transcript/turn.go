@@ -1,0 +1,349 @@
+package transcript
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/recorder/session"
+)
+
+// firing counts what one guard did in one mode.
+type firing struct {
+	guard, mode string
+	n           int
+}
+
+// asked marks requests that are no turn of the loop.
+func (s *show) asked(l *session.Line) error {
+	r, err := l.Request()
+	if err != nil {
+		return err
+	}
+	if r.Purpose != "" {
+		s.text(block{first: "  · ", rest: "    ", style: dim}, "asked for "+string(r.Purpose))
+	}
+	return nil
+}
+
+// attempt prints a model call that did not stand.
+func (s *show) attempt(l *session.Line) error {
+	a, err := l.Attempt()
+	if err != nil {
+		return err
+	}
+	s.tries++
+	what := ""
+	if a.Err != nil {
+		what = string(a.Err.Kind)
+		if a.Err.Status > 0 {
+			what += fmt.Sprintf(" (%d)", a.Err.Status)
+		}
+		if a.Err.Message != "" {
+			what += ", " + a.Err.Message
+		}
+		if a.Err.RetryAfter > 0 {
+			what += fmt.Sprintf("; retry after %s", took(a.Err.RetryAfter))
+		}
+	} else {
+		what = fmt.Sprintf("answer dropped, finish %s, %s", a.Resp.Finish, tokens(a.Resp.Usage))
+	}
+	what += stats("; took ", a.Elapsed)
+	if a.Wait > 0 {
+		what += "; waits " + took(a.Wait)
+	}
+	if !a.Again {
+		what += "; no next attempt"
+	}
+	s.text(block{first: s.paint(red, "  ✗ "), rest: "    "}, fmt.Sprintf("attempt %d: %s", a.N+1, safeLine(what)))
+	return nil
+}
+
+func stats(lead string, d time.Duration) string {
+	if d <= 0 {
+		return ""
+	}
+	return lead + took(d)
+}
+
+// response prints what the model said; its calls follow with their results.
+func (s *show) response(l *session.Line) error {
+	r, err := l.Response()
+	if err != nil {
+		return err
+	}
+	s.args = r.Resp.Calls()
+	var parts []string
+	if r.Resp.Model != "" {
+		parts = append(parts, safeLine(r.Resp.Model))
+	}
+	if r.Resp.Elapsed > 0 {
+		parts = append(parts, took(r.Resp.Elapsed))
+	}
+	if u := tokens(r.Resp.Usage); u != "" {
+		parts = append(parts, u)
+	}
+	if f := r.Resp.Finish; f != "" && (f != model.FinishCalls || len(s.args) == 0) && (f != model.FinishStop || len(s.args) > 0) {
+		parts = append(parts, "finish "+safeLine(string(f)))
+	}
+	if len(parts) > 0 {
+		s.text(block{first: "  ", rest: "  ", style: dim}, "model · "+strings.Join(parts, " · "))
+	}
+	for i := range r.Resp.Items {
+		s.item(&r.Resp.Items[i])
+	}
+	if len(r.Resp.Items) == 0 {
+		s.text(block{first: "  ", rest: "  ", style: yellow}, "(a blank answer: no text and no call)")
+	}
+	return nil
+}
+
+func (s *show) item(it *model.Item) {
+	in := block{first: "  ", rest: "  ", lines: s.lines(sayLines)}
+	switch it.Type {
+	case model.CallItem:
+	case model.Text:
+		s.text(in, it.Text)
+	case model.ProviderCall:
+		in.style, in.lines = dim, s.lines(resultLines)
+		s.text(block{first: "  ", rest: "  ", style: bold}, "executed by the provider")
+		s.text(in, it.Evidence)
+	default:
+		in.style, in.lines = dim, s.lines(resultLines)
+		s.text(block{first: "  ", rest: "  ", style: dim}, safeLine(string(it.Type))+":")
+		s.text(in, it.Text)
+	}
+}
+
+// request keeps a call until its result.
+func (s *show) request(l *session.Line) error {
+	r, err := l.ToolRequest()
+	if err != nil {
+		return err
+	}
+	c := call{tool: r.Tool, args: r.Args}
+	if !r.HasArgs && r.Index < len(s.args) {
+		c.args = s.args[r.Index].Args
+	}
+	if r.Detail != "" {
+		c.problem = r.Detail
+	} else {
+		c.problem = string(r.Problem)
+	}
+	if _, known := s.calls[r.ID]; !known {
+		s.order = append(s.order, r.ID)
+	}
+	s.calls[r.ID] = c
+	return nil
+}
+
+// pending prints the calls that never got a result.
+func (s *show) pending() {
+	for _, id := range s.order {
+		if c, ok := s.calls[id]; ok {
+			s.call(&c)
+			s.text(block{first: "    ", rest: "    ", style: red}, "no result was recorded")
+		}
+	}
+}
+
+func (s *show) call(c *call) {
+	args := readable(c.args)
+	name := safeLine(c.tool)
+	first := "  → " + s.paint(bold, name)
+	if args != "" {
+		first += " "
+	}
+	b := block{first: first, rest: "      ", lines: s.lines(argLines)}
+	// The name stands before the arguments on their first line.
+	pad := textWidth("  → "+name+" ") - textWidth(b.rest)
+	if pad > s.width/2 {
+		s.line(first)
+		b.first, pad = b.rest, 0
+	}
+	s.hang(b, pad, args)
+}
+
+// hang prints text whose first line has pad columns less than the others.
+func (s *show) hang(b block, pad int, text string) {
+	if pad <= 0 {
+		s.text(b, text)
+		return
+	}
+	// Words that fill the place of the head are put before the text and cut off
+	// again, so that wrapping knows of them.
+	const filler = "\u2007"
+	head := strings.Repeat(filler, pad)
+	sub := *s.printer
+	var out strings.Builder
+	sub.w = newPrinter(&out, s.width, false).w
+	sub.text(block{first: b.rest, rest: b.rest, lines: b.lines, style: b.style}, head+text)
+	sub.w.Flush()
+	if s.mute {
+		return
+	}
+	body := strings.TrimPrefix(strings.TrimSuffix(out.String(), "\n"), b.rest+head)
+	for i, row := range strings.Split(body, "\n") {
+		if i == 0 {
+			row = b.first + row
+		}
+		s.line(row)
+	}
+}
+
+// readable writes the arguments of a call as name: value pairs; what is no JSON
+// object stays as it is. Text that holds line breaks is written escaped.
+func readable(args string) string {
+	dec := jsontext.NewDecoder(strings.NewReader(args))
+	tok, err := dec.ReadToken()
+	if err != nil || tok.Kind() != '{' {
+		return args
+	}
+	var out []string
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return args
+		}
+		key := name.String()
+		v, err := dec.ReadValue()
+		if err != nil {
+			return args
+		}
+		if v.Compact() != nil {
+			return args
+		}
+		out = append(out, key+": "+string(v))
+	}
+	return strings.Join(out, ", ")
+}
+
+// result prints a call and what came of it.
+func (s *show) result(l *session.Line) error {
+	r, err := l.ToolResult()
+	if err != nil {
+		return err
+	}
+	c, ok := s.calls[r.ID]
+	if !ok {
+		c = call{tool: "(a call without tool.request)"}
+	}
+	delete(s.calls, r.ID)
+	s.call(&c)
+	look, mark := green, "✓"
+	if r.Outcome != event.Success {
+		look, mark = red, "✗"
+	}
+	parts := []string{s.paint(look, mark+" "+safeLine(string(r.Outcome)))}
+	if r.Bytes > 0 || r.Outcome == event.Success {
+		parts = append(parts, size(r.Bytes))
+	}
+	if r.Took > 0 {
+		parts = append(parts, took(r.Took))
+	}
+	if r.Want > r.Took {
+		parts = append(parts, "wanted "+took(r.Want))
+	}
+	if r.Exit != nil {
+		parts = append(parts, fmt.Sprintf("exit %d", *r.Exit))
+	}
+	s.line("    " + strings.Join(parts, s.paint(dim, " · ")))
+	if c.problem != "" && c.problem != string(r.Outcome) && !strings.Contains(r.Text, c.problem) {
+		s.text(block{first: "    ", rest: "    ", style: yellow}, c.problem)
+	}
+	if r.Text != "" {
+		bar := s.paint(dim, "    │ ")
+		s.text(block{first: bar, rest: bar, lines: s.lines(resultLines)}, r.Text)
+	}
+	for i := range r.Delta {
+		s.delta(&r.Delta[i])
+	}
+	return nil
+}
+
+func (s *show) delta(d *session.Delta) {
+	text := "deleted " + d.Path
+	if d.Op == session.OpWrite {
+		verb := "changed"
+		if d.Before.IsZero() {
+			verb = "created"
+		}
+		text = fmt.Sprintf("%s %s, %s", verb, d.Path, size(d.Size))
+	}
+	s.text(block{first: "    ± ", rest: "      ", style: dim}, safeLine(text))
+}
+
+// guard prints a firing in the margin.
+func (s *show) guard(l *session.Line) error {
+	g, err := l.Guard()
+	if err != nil {
+		return err
+	}
+	mark, look, verb := "▲ ", yellow, ""
+	if g.Mode != "enforce" {
+		mark, look, verb = "△ ", dim, "would "
+	}
+	text := fmt.Sprintf("%s: %s%s", g.Name, verb, g.Act)
+	if g.Evidence != "" && g.Evidence != s.failed {
+		text += ", " + g.Evidence
+	}
+	if g.Failed != "" {
+		text += "; it could not: " + g.Failed
+	}
+	if g.Mode != "enforce" {
+		text += " (" + g.Mode + ")"
+	}
+	s.text(block{first: s.paint(look, mark), rest: "  ", style: look}, safeLine(text))
+	for i := range s.fired {
+		if f := &s.fired[i]; f.guard == g.Name && f.mode == g.Mode {
+			f.n++
+			return nil
+		}
+	}
+	s.fired = append(s.fired, firing{g.Name, g.Mode, 1})
+	return nil
+}
+
+func (s *show) acceptance(l *session.Line) error {
+	a, err := l.Acceptance()
+	if err != nil {
+		return err
+	}
+	s.failed = a.Fail
+	switch {
+	case a.Fail != "":
+		s.text(block{first: s.paint(red, "  ✗ "), rest: "    "}, "not accepted: "+safeLine(a.Fail))
+	case a.Checked:
+		s.line("  " + s.paint(green, "✓ accepted"))
+	default:
+		s.line("  " + s.paint(dim, "· the end was not checked"))
+	}
+	return nil
+}
+
+func (s *show) state(l *session.Line) error {
+	st, err := l.State()
+	if err != nil {
+		return err
+	}
+	s.clock, s.after = "", st.Cost
+	if st.At > 0 {
+		s.clock = "at " + took(st.At)
+		if st.Cost.Known {
+			s.clock += ", " + money(st.Cost)
+		}
+	}
+	return nil
+}
+
+func (s *show) note(l *session.Line) error {
+	n, err := l.Note()
+	if err == nil {
+		s.text(block{first: s.paint(yellow, "  ! "), rest: "    "}, safeLine(n.What))
+	}
+	return err
+}
