@@ -16,16 +16,17 @@ const SuiteSchema = "harnessbench/suite/v1"
 // Suite is a suite file.
 type Suite struct {
 	strictyaml.Pos
-	Schema      string    `yaml:"schema,required"`
-	Name        string    `yaml:"name,required"`
-	Summary     string    `yaml:"summary"`
-	Scenarios   []string  `yaml:"scenarios,required"` // builtin/NAME, builtin/*, or folders; globs
-	Models      []string  `yaml:"models,required"`
-	Arms        []ArmSpec `yaml:"arms,required"`
-	Design      *Design   `yaml:"design"`
-	Repetitions int       `yaml:"repetitions"` // default 1
-	Seed        uint64    `yaml:"seed"`        // default 1
-	Concurrency int       `yaml:"concurrency"` // trials at a time; 0 = the number of CPUs
+	Schema      string       `yaml:"schema,required"`
+	Name        string       `yaml:"name,required"`
+	Summary     string       `yaml:"summary"`
+	Scenarios   []string     `yaml:"scenarios,required"` // builtin/NAME, builtin/*, or folders; globs
+	Models      []string     `yaml:"models,required"`
+	Arms        []ArmSpec    `yaml:"arms,required"`
+	Design      *Design      `yaml:"design"`
+	Comparisons []Comparison `yaml:"comparisons"` // besides the design's
+	Repetitions int          `yaml:"repetitions"` // default 1
+	Seed        uint64       `yaml:"seed"`        // default 1
+	Concurrency int          `yaml:"concurrency"` // trials at a time; 0 = the number of CPUs
 }
 
 // ArmSpec is one arm as written: a profile with changes.
@@ -53,12 +54,13 @@ type Arm struct {
 	Guards guard.Settings
 }
 
-// Comparison is two arms that differ in one guard alone: With enforces it,
-// Without has it in shadow.
+// Comparison is two arms to be compared, B - A. A is the base. With a Guard, the
+// arms differ in that guard alone: B enforces it, A has it in shadow.
 type Comparison struct {
-	Guard   string `yaml:"guard"`
-	Without string `yaml:"without"` // arm that has it in shadow: the base of the difference
-	With    string `yaml:"with"`    // arm that enforces it
+	strictyaml.Pos `yaml:"-"`
+	Guard          string `yaml:"guard,omitempty"`
+	A              string `yaml:"a,required"`
+	B              string `yaml:"b,required"`
 }
 
 // bounds of a suite
@@ -171,14 +173,46 @@ func (s *Suite) Expand() ([]Arm, []Comparison, error) {
 	if dup := firstDuplicate(names); dup != "" {
 		return nil, nil, s.Errorf("give each arm its own name", "two arms are called %q", dup)
 	}
+	for _, c := range s.Comparisons {
+		if err := c.check(arms); err != nil {
+			return nil, nil, err
+		}
+		comps = append(comps, c)
+	}
 	for i := range arms {
 		for _, c := range comps {
+			if c.Guard == "" {
+				continue
+			}
 			if arms[i].Guards.Mode(c.Guard) == guard.Off {
 				arms[i].Guards, _ = arms[i].Guards.With(c.Guard, guard.Shadow)
 			}
 		}
 	}
 	return arms, comps, nil
+}
+
+// check refuses a comparison of what is not there, or of more than it says.
+func (c *Comparison) check(arms []Arm) error {
+	at := map[string]*Arm{}
+	for i := range arms {
+		at[arms[i].Name] = &arms[i]
+	}
+	a, b := at[c.A], at[c.B]
+	switch {
+	case a == nil:
+		return c.Errorf("name one of the arms", "the comparison's a is no arm: %q", c.A)
+	case b == nil:
+		return c.Errorf("name one of the arms", "the comparison's b is no arm: %q", c.B)
+	case c.A == c.B:
+		return c.Errorf("name two", "the arm %q is compared with itself", c.A)
+	case c.Guard == "":
+		return nil
+	}
+	if diff := guard.Differ(a.Guards, b.Guards); len(diff) != 1 || diff[0] != c.Guard {
+		return c.Errorf("leave guard out to compare whole arms", "%s and %s do not differ in the guard %s alone", c.A, c.B, c.Guard)
+	}
+	return nil
 }
 
 func (a *ArmSpec) build() (Arm, error) {
@@ -285,7 +319,7 @@ func (d *Design) expand(arms []Arm) ([]Arm, []Comparison, error) {
 		}
 		arm := Arm{Name: "without-" + name, Guards: set}
 		arms = append(arms, arm)
-		comps = append(comps, Comparison{Guard: name, Without: arm.Name, With: base.Name})
+		comps = append(comps, Comparison{Guard: name, A: arm.Name, B: base.Name})
 	}
 	return arms, comps, nil
 }

@@ -117,6 +117,22 @@ func TestEqualRunsGiveEqualEvents(t *testing.T) {
 	}
 }
 
+// A loop that keeps no parts, for a model that reads none, makes the same events.
+func TestForgetChangesNothing(t *testing.T) {
+	for seed := range uint64(50) {
+		light := randomTrial(t, seed)
+		light.deps.Forget = true
+		if a, b := dump(t, randomTrial(t, seed)), dump(t, light); a != b {
+			t.Fatalf("seed %d:\n%s\n%s", seed, a, b)
+		}
+		for _, a := range light.model.asked {
+			if len(a.Parts) != 0 || a.Count == 0 {
+				t.Fatalf("seed %d: a request with %d parts of %d", seed, len(a.Parts), a.Count)
+			}
+		}
+	}
+}
+
 // What a model sees never depends on whether a guard is in shadow or off.
 func TestShadowIsInvisible(t *testing.T) {
 	names := guard.Names()

@@ -32,8 +32,8 @@ func (m *scripted) ID() string { return "fake/model" }
 
 func (m *scripted) Generate(ctx context.Context, req *model.Request, _ func(model.Delta)) (*model.Response, error) {
 	a := asked{Request: *req}
-	if msg := req.Parts[len(req.Parts)-1].Message; msg != nil {
-		a.last = model.TextOf(msg.Items)
+	if k := len(req.Parts); k > 0 && req.Parts[k-1].Message != nil {
+		a.last = model.TextOf(req.Parts[k-1].Message.Items)
 	}
 	n := len(m.asked)
 	m.asked = append(m.asked, a)

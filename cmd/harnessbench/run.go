@@ -218,7 +218,7 @@ func reportMeta(l ablations.Lock, id string) report.Meta {
 		m.Arms = append(m.Arms, a.Name)
 	}
 	for _, c := range l.Comparisons {
-		m.Comparisons = append(m.Comparisons, report.Comparison{Guard: c.Guard, Base: c.Without, Arm: c.With})
+		m.Comparisons = append(m.Comparisons, report.Comparison{Guard: c.Guard, Base: c.A, Arm: c.B})
 	}
 	return m
 }

@@ -94,3 +94,27 @@ func TestRequestChain(t *testing.T) {
 		t.Error("Chain is not the digest over all parts")
 	}
 }
+
+// A forgetful transcript knows the chain and the number of parts, and its views
+// do not change either.
+func TestForgetful(t *testing.T) {
+	whole, light := NewTranscript(), NewForgetful()
+	var views [][]Digest
+	for i := range 50 {
+		p := NewTextPart(User, strconv.Itoa(i))
+		whole.Append(p)
+		light.Append(p)
+		_, all := whole.View()
+		parts, chains := light.View()
+		if len(parts) != 0 || len(chains) != 1 || chains[0] != all[len(all)-1] || light.Len() != i+1 || whole.Len() != i+1 {
+			t.Fatalf("after %d parts: %d parts, chain %v", i+1, len(parts), chains)
+		}
+		views = append(views, chains)
+	}
+	_, all := whole.View()
+	for i, v := range views {
+		if v[0] != all[i+1] {
+			t.Fatalf("view %d changed after it was taken", i)
+		}
+	}
+}

@@ -261,33 +261,6 @@ func TestSetAccess(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	known := []string{"read_file", "write_file", "grep", "list_dir", "edit_file", "a1", "a2"}
-	for name, want := range map[string]string{
-		"readfile":               "read_file",
-		"read_files":             "read_file",
-		"Read_File":              "read_file",
-		"grp":                    "grep",
-		"gre":                    "grep",
-		"search":                 "",
-		"run_command":            "",
-		"a3":                     "a1", // a tie: the first by name
-		"ab":                     "a1",
-		"xyz":                    "",
-		"":                       "",
-		strings.Repeat("a", 300): "",
-		"rite_file":              "write_file",
-	} {
-		got, ok := tool.Nearest(name, known)
-		if got != want || ok != (want != "") {
-			t.Errorf("Nearest(%.20q) = %q, %v; want %q", name, got, ok, want)
-		}
-	}
-	if got, _ := tool.Nearest("a3", []string{"a2", "a1"}); got != "a1" {
-		t.Errorf("a tie in other order: %q", got)
-	}
-}
-
 func TestConcurrentCompile(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 8 {

@@ -86,30 +86,32 @@ func (s *show) verdict(digest model.Digest) {
 		s.fact("verdict", "the run's journal is about another recording of this name")
 		return
 	}
-	look := map[string]style{results.Pass: green, results.Fail: red}[e.Trial.Verdict]
 	text := e.Trial.Verdict
 	if e.Trial.Score != nil && *e.Trial.Score != 0 && *e.Trial.Score != 1 {
 		text += fmt.Sprintf(", score %.3g", *e.Trial.Score)
 	}
-	s.line(s.paint(dim, fmt.Sprintf("%-10s", "verdict")) + s.paint(look, safeLine(text)))
+	s.line(s.paint(dim, fmt.Sprintf("%-10s", "verdict")) + s.paint(lookOf(e.Trial.Verdict), safeLine(text)))
 	if e.Trial.ErrorText != nil {
 		s.fact("", "errored: "+*e.Trial.ErrorText)
 	}
 	for i := range e.Verdicts {
 		v := &e.Verdicts[i]
-		mark := map[string]string{results.Pass: "✓", results.Fail: "✗"}[v.Verdict]
-		if mark == "" {
-			mark = "?"
+		mark := "?"
+		switch v.Verdict {
+		case results.Pass:
+			mark = "✓"
+		case results.Fail:
+			mark = "✗"
 		}
 		text := v.Grader
 		if v.Reason != "" {
 			text += ": " + v.Reason
 		}
-		s.text(block{first: "          " + s.paint(look2(v.Verdict), mark) + " ", rest: "            "}, safeLine(text))
+		s.text(block{first: "          " + s.paint(lookOf(v.Verdict), mark) + " ", rest: "            "}, safeLine(text))
 	}
 }
 
-func look2(verdict string) style {
+func lookOf(verdict string) style {
 	switch verdict {
 	case results.Pass:
 		return green
@@ -118,5 +120,3 @@ func look2(verdict string) style {
 	}
 	return yellow
 }
-
-var _ = session.TypeFooter

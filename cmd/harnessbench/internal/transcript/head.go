@@ -155,14 +155,6 @@ func setting(name string, base, now guard.Setting) string {
 	return out
 }
 
-// opening prints, once, what is only complete when the first turn begins.
-func (s *show) opening() {
-	if s.opened {
-		return
-	}
-	s.opened = true
-}
-
 // part prints a part that no other line carries.
 func (s *show) part(l *session.Line) error {
 	part, err := l.Part()

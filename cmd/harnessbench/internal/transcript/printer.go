@@ -2,7 +2,6 @@ package transcript
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -100,18 +99,20 @@ func (p *printer) text(b block, text string) {
 	}
 	text = strings.TrimRight(text, "\n")
 	lead, left := b.first, b.lines
-	for len(text) > 0 || lead == b.first {
+	for {
 		raw, after, more := strings.Cut(text, "\n")
+		piece := false // raw is only the beginning of its line
 		if b.lines > 0 {
 			// A line of a mebibyte is not worked on as a whole to show a piece.
-			if most := left * p.width * 4; len(raw) > most {
-				raw, after, more = cutRunes(text, most), text[len(cutRunes(text, most)):], true
+			if most := (left + 1) * p.width * 4; len(raw) > most {
+				raw = cutRunes(raw, most)
+				after, more, piece = text[len(raw):], true, true
 			}
 		}
 		rows := wrap(strings.ReplaceAll(cli.Sanitize(raw), "\t", "    "), p.width-textWidth(b.rest))
 		for i, row := range rows {
 			if b.lines > 0 && left == 0 {
-				p.cut(b, remaining(rows[i:], after))
+				p.cut(b, strings.Join(rows[i:], ""), after, more && !piece)
 				return
 			}
 			p.line(lead + p.paint(b.style, row))
@@ -120,42 +121,27 @@ func (p *printer) text(b block, text string) {
 		if !more {
 			return
 		}
-		if text = after; text == "" {
-			return
+		text = after
+	}
+}
+
+// cut says how much is left out: the rest of a line, and what follows it, after
+// a line break or not.
+func (p *printer) cut(b block, rest, after string, breaks bool) {
+	lines := strings.Count(after, "\n")
+	if breaks {
+		lines++
+	}
+	what := size(int64(len(rest) + len(after)))
+	if lines > 0 {
+		if rest != "" {
+			lines++
 		}
-		if b.lines > 0 && left == 0 {
-			p.cut(b, remaining(nil, after))
-			return
-		}
+		what = count(lines, "more line") + ", " + what
+	} else {
+		what += " more"
 	}
-}
-
-// rest is what a cut leaves out.
-type rest struct {
-	lines int
-	bytes int
-}
-
-func remaining(rows []string, after string) rest {
-	r := rest{bytes: len(after)}
-	for _, row := range rows {
-		r.bytes += len(row)
-	}
-	if len(rows) > 0 {
-		r.lines++
-	}
-	if after != "" {
-		r.lines += 1 + strings.Count(strings.TrimRight(after, "\n"), "\n")
-	}
-	return r
-}
-
-func (p *printer) cut(b block, r rest) {
-	what := "lines"
-	if r.lines == 1 {
-		what = "line"
-	}
-	p.line(b.rest + p.paint(dim, fmt.Sprintf("… %s more %s, %s (--full shows all)", thousands(int64(r.lines)), what, size(int64(r.bytes)))))
+	p.line(b.rest + p.paint(dim, "… "+what+" (--full shows all)"))
 }
 
 // cutRunes is the beginning of s of at most n bytes, at a rune's border.

@@ -47,10 +47,8 @@ type show struct {
 	known  facts
 	turns  int
 	tools  []string
-	opened bool // the header block was printed
 	lane   string
 	turn   int // whose rule was printed
-	after  event.Cost
 	calls  map[string]call // of the current batch by id
 	order  []string        // of the items of the last answer
 	args   []model.ToolCall
@@ -101,7 +99,6 @@ func (s *show) take(l *session.Line) error {
 	}
 	s.mute = s.o.Turn > 0 && l.Turn != s.o.Turn && l.Type != session.TypeHeader
 	if l.Turn > 0 && (l.Turn != s.turn || l.Lane != s.lane) && l.Type != session.TypeFooter {
-		s.opening()
 		s.begin(l)
 	}
 	switch l.Type {
@@ -126,7 +123,6 @@ func (s *show) take(l *session.Line) error {
 	case session.TypeNote:
 		return s.note(l)
 	case session.TypeFooter:
-		s.opening()
 		return s.footer(l)
 	case session.TypeRequest:
 		return s.asked(l)
@@ -165,7 +161,6 @@ func (s *show) finish(r *session.Reader) error {
 			s.verdict(r.Digest())
 		}
 	} else {
-		s.opening()
 		s.gap()
 		s.rule("unfinished", red, "")
 		s.pending()

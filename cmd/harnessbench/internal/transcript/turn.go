@@ -170,22 +170,17 @@ func (s *show) call(c *call) {
 
 // hang prints text whose first line has pad columns less than the others.
 func (s *show) hang(b block, pad int, text string) {
-	if pad <= 0 {
+	if pad <= 0 || s.mute {
 		s.text(b, text)
 		return
 	}
-	// Words that fill the place of the head are put before the text and cut off
-	// again, so that wrapping knows of them.
-	const filler = "\u2007"
-	head := strings.Repeat(filler, pad)
-	sub := *s.printer
+	// The head is put before the text as one word of its width, and taken off
+	// again, so that wrapping knows of it.
+	head := strings.Repeat("\u2007", pad)
 	var out strings.Builder
-	sub.w = newPrinter(&out, s.width, false).w
+	sub := newPrinter(&out, s.width, s.color)
 	sub.text(block{first: b.rest, rest: b.rest, lines: b.lines, style: b.style}, head+text)
 	sub.w.Flush()
-	if s.mute {
-		return
-	}
 	body := strings.TrimPrefix(strings.TrimSuffix(out.String(), "\n"), b.rest+head)
 	for i, row := range strings.Split(body, "\n") {
 		if i == 0 {
@@ -272,7 +267,10 @@ func (s *show) delta(d *session.Delta) {
 		if d.Before.IsZero() {
 			verb = "created"
 		}
-		text = fmt.Sprintf("%s %s, %s", verb, d.Path, size(d.Size))
+		text = verb + " " + d.Path
+		if n := max(d.Size, int64(len(d.Data))); n > 0 {
+			text += ", " + size(n)
+		}
 	}
 	s.text(block{first: "    ± ", rest: "      ", style: dim}, safeLine(text))
 }
@@ -287,10 +285,14 @@ func (s *show) guard(l *session.Line) error {
 	if g.Mode != "enforce" {
 		mark, look, verb = "△ ", dim, "would "
 	}
-	text := fmt.Sprintf("%s: %s%s", g.Name, verb, g.Act)
-	if g.Evidence != "" && g.Evidence != s.failed {
-		text += ", " + g.Evidence
+	var parts []string
+	if g.Act != g.Name || verb != "" {
+		parts = append(parts, verb+strings.ReplaceAll(g.Act, "_", " "))
 	}
+	if g.Evidence != "" && g.Evidence != s.failed {
+		parts = append(parts, g.Evidence)
+	}
+	text := g.Name + ": " + strings.Join(parts, ", ")
 	if g.Failed != "" {
 		text += "; it could not: " + g.Failed
 	}
@@ -330,7 +332,7 @@ func (s *show) state(l *session.Line) error {
 	if err != nil {
 		return err
 	}
-	s.clock, s.after = "", st.Cost
+	s.clock = ""
 	if st.At > 0 {
 		s.clock = "at " + took(st.At)
 		if st.Cost.Known {
