@@ -183,7 +183,7 @@ func (r *runner) entry(t *Trial, out *trial.Outcome) results.Entry {
 		Turns: end.Turns, ModelCalls: end.Attempts, ToolCalls: len(tally.Calls),
 		InputUncached: &end.Usage.InputUncached, CacheRead: &end.Usage.CacheRead, CacheWrite: &end.Usage.CacheWrite,
 		Output: &end.Usage.Output, Reasoning: &end.Usage.Reasoning,
-		ModelUS: tally.ModelTime.Microseconds(), ToolUS: tally.ToolTime.Microseconds(), WaitUS: tally.WaitTime.Microseconds(),
+		ModelUS: results.Micros(tally.ModelTime), ToolUS: results.Micros(tally.ToolTime), WaitUS: results.Micros(tally.WaitTime),
 		Session: t.SessionName(), SessionDigest: out.Digest.String(), Guards: tally.GuardCounts(t.Arm.Guards),
 	}
 	if end.Cost.Known {

@@ -27,6 +27,10 @@ type Suite struct {
 	Repetitions int          `yaml:"repetitions"` // default 1
 	Seed        uint64       `yaml:"seed"`        // default 1
 	Concurrency int          `yaml:"concurrency"` // trials at a time; 0 = the number of CPUs
+	Coupling    string       `yaml:"coupling"`    // SharedPrefix (default) or Independent
+	Limits      Limits       `yaml:"limits"`      // tighten those of every scenario
+	Budgets     Budgets      `yaml:"budgets"`     // of the whole run
+	Errors      Errors       `yaml:"errors"`
 }
 
 // ArmSpec is one arm as written: a profile with changes.
@@ -52,6 +56,8 @@ const LeaveOneOut = "leave-one-out"
 type Arm struct {
 	Name   string
 	Guards guard.Settings
+	Prompt string   // system prompt; empty = the standard one
+	Models []string // the models that it runs on; nil = all of the suite
 }
 
 // Comparison is two arms to be compared, B - A. A is the base. With a Guard, the
@@ -88,7 +94,7 @@ func LoadSuite(path string) (*Suite, error) {
 
 // ParseSuite reads a suite. file is its name for messages.
 func ParseSuite(file string, data []byte) (*Suite, error) {
-	s := &Suite{Repetitions: 1, Seed: 1}
+	s := &Suite{Repetitions: 1, Seed: 1, Coupling: SharedPrefix}
 	if err := strictyaml.Unmarshal(file, data, s); err != nil {
 		return nil, err
 	}

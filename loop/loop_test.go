@@ -53,6 +53,58 @@ func TestStageOrderOfEvents(t *testing.T) {
 	}
 }
 
+// The model sees what the guards made of a result, the recording keeps both.
+func TestTheModelSeesRewrites(t *testing.T) {
+	big := strings.Repeat("0123456789", 3000)
+	m := answers(calls("export", "exprt", "export"), say("done"))
+	tr := newTrial(t, m, []tool.Tool{ok("export", event.Read, big)}, guard.ProfileDefault)
+	var spilled []string
+	tr.deps.Spill = func(path, data string) error {
+		if len(spilled) > 0 {
+			return errors.New("no space")
+		}
+		if data != big {
+			t.Errorf("%d bytes spilled", len(data))
+		}
+		spilled = append(spilled, path)
+		return nil
+	}
+	tr.wantEnd(t, event.Completed)
+	var seen []string
+	for _, p := range m.asked[1].Parts[len(m.asked[1].Parts)-3:] {
+		seen = append(seen, p.Message.Items[0].Text)
+	}
+	if !strings.HasPrefix(seen[0], big[:4096]) || !strings.Contains(seen[0], "/workspace/"+spilled[0]) || len(seen[0]) > 5000 {
+		t.Errorf("of a spilled result: %d bytes", len(seen[0]))
+	}
+	if !strings.Contains(seen[1], `did you mean "export"?`) {
+		t.Errorf("of an unknown tool: %s", seen[1])
+	}
+	if !strings.HasPrefix(seen[2], big[:24<<10]) || !strings.Contains(seen[2], "[result cut") {
+		t.Errorf("of a spill that failed: %d bytes", len(seen[2]))
+	}
+	results, parts := eventsOf[*event.ToolResult](tr.sink), eventsOf[*event.Part](tr.sink)
+	for i, p := range parts[len(parts)-3:] {
+		if p.Why != "rewrite" || p.Part.Message.Items[0].Text != seen[i] || p.Part.Message.CallID != results[i].Call.ID {
+			t.Errorf("rewrite %d is recorded as %s", i, p.Part.JSON)
+		}
+	}
+	if results[0].Raw != big || results[0].Shown != big || results[2].RawDigest != model.SumString(big) {
+		t.Error("the raw result is not kept, or was rewritten before it was recorded")
+	}
+	if g := eventsOf[*event.Guard](tr.sink); g[len(g)-2].Failed != "no space" || g[len(g)-1].Act != "cut" {
+		t.Errorf("%+v", g)
+	}
+}
+
+// Without a place to spill to the ceiling cuts.
+func TestNoPlaceToSpillTo(t *testing.T) {
+	m := answers(calls("export"), say("done"))
+	tr := newTrial(t, m, []tool.Tool{ok("export", event.Read, strings.Repeat("x", 30_000))}, guard.ProfileDefault)
+	tr.wantEnd(t, event.Completed)
+	wantLines(t, tr.sink.only("guard"), "guard spill enforce spill", "guard result_ceiling enforce cut")
+}
+
 func TestEveryRequestGetsOneResultInItsSlot(t *testing.T) {
 	m := answers(calls("nope", "look", "look {", "nope2 []", "look"), say("done"))
 	tr := newTrial(t, m, []tool.Tool{ok("look", event.Read, "seen")}, guard.ProfileDefault)
@@ -229,9 +281,8 @@ func TestCancelledBeforeAndDuringAModelCall(t *testing.T) {
 	m := answers(say("done"))
 	tr := newTrial(t, m, nil, guard.ProfileDefault)
 	tr.ctx = ctx
-	tr.wantEnd(t, event.CancelledRun)
-	if len(m.asked) != 0 {
-		t.Error("the model was asked after the cancellation")
+	if end := tr.wantEnd(t, event.CancelledRun); len(m.asked) != 0 || end.Turns != 0 {
+		t.Errorf("cancelled before it began: asked %d times, %d turns", len(m.asked), end.Turns)
 	}
 	for _, give := range []error{nil, &model.Error{Kind: model.ErrTransport, Message: "connection closed"}, &model.Error{Kind: model.ErrCancelled}} {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -196,7 +196,7 @@ func (e *Encoder) key(name string) {
 
 func (e *Encoder) str(name, v string) {
 	e.key(name)
-	e.buf = session.AppendString(e.buf, v)
+	e.buf = model.AppendString(e.buf, v)
 }
 
 // strIf writes v unless it is empty.

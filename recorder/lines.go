@@ -276,7 +276,7 @@ func (e *Encoder) put(d model.Digest, content []byte) error {
 func (e *Encoder) inline(content []byte) {
 	if utf8.Valid(content) {
 		e.key("text")
-		e.buf = session.AppendText(e.buf, content)
+		e.buf = model.AppendText(e.buf, content)
 		return
 	}
 	e.key("b64")

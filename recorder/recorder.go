@@ -17,8 +17,8 @@ type Config struct {
 	// TreeDigest gives the final workspace's digest; nil = unknown.
 	TreeDigest func() (model.Digest, error)
 	// Live flushes, and where the file asks for it syncs, before every model
-	// call and every tool call with an effect outside: what they cost or did
-	// must not be lost. Buffers are given back before the wait, so that ten
+	// call: what it cost must not be lost. Before a tool call with an effect
+	// outside that is done in any case. Buffers are given back before the wait, so that ten
 	// thousand waiting trials hold none.
 	Live bool
 }
@@ -74,11 +74,9 @@ func (r *Recorder) emit(ev event.Event) error {
 		}
 		return nil
 	case *event.Checkpoint:
-		if r.live && (ev.Next == event.NextModel || ev.Next == event.NextTool && ev.Effect == event.External) {
-			err := r.w.Turn()
-			r.w.Release()
-			r.enc.Release()
-			return err
+		// What may have been done outside must not be forgotten, whoever pays.
+		if ev.Next == event.NextTool && ev.Effect == event.External {
+			return r.keep()
 		}
 		return nil
 	case *event.Round:
@@ -94,13 +92,24 @@ func (r *Recorder) emit(ev event.Event) error {
 	if err := r.w.Line(t, payload); err != nil {
 		return err
 	}
-	switch t {
-	case session.TypeState:
+	switch {
+	case t == session.TypeState:
 		return r.w.Turn()
-	case session.TypeFooter:
+	case t == session.TypeFooter:
 		return r.w.Flush()
+	case t == session.TypeRequest && r.live:
+		return r.keep()
 	}
 	return nil
+}
+
+// keep puts on the disk what was recorded, and holds no buffer while the call
+// that follows takes its time.
+func (r *Recorder) keep() error {
+	err := r.w.Turn()
+	r.w.Release()
+	r.enc.Release()
+	return err
 }
 
 // Err returns the error that stopped the recording, if any.

@@ -278,3 +278,42 @@ func TestInvalidUTF8(t *testing.T) {
 		}
 	}
 }
+
+// TestLive proves what is on the disk when a live call begins: its request; and
+// before an effect outside, the tool.request lines.
+func TestLive(t *testing.T) {
+	for _, live := range []bool{false, true} {
+		var disk bytes.Buffer
+		rec, err := recorder.New(session.NewWriter(&disk), sample.Header(), recorder.Config{Live: live})
+		if err != nil {
+			t.Fatal(err)
+		}
+		talk := sample.New(rec, event.MainLane)
+		talk.Open()
+		talk.Turn = 1
+		talk.Ask()
+		if got := strings.Contains(disk.String(), `"t":"request"`); got != live {
+			t.Errorf("live %v: request on the disk: %v", live, got)
+		}
+		talk.Answer("x", sample.Call{Name: "send", Args: "{}"})
+		talk.Emit(&event.Checkpoint{Next: event.NextTool, Effect: event.Read})
+		if strings.Contains(disk.String(), `"t":"tool.request"`) {
+			t.Errorf("live %v: flushed before a read", live)
+		}
+		talk.Emit(&event.Checkpoint{Next: event.NextTool, Effect: event.External})
+		if !strings.Contains(disk.String(), `"t":"tool.request"`) {
+			t.Errorf("live %v: an effect outside begins before its request is on the disk", live)
+		}
+		talk.Close()
+		if !strings.Contains(disk.String(), `"t":"state"`) {
+			t.Errorf("live %v: a turn was not flushed", live)
+		}
+		talk.End(event.Completed, "")
+		if err := errors.Join(talk.Err, rec.Finish()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := session.Verify(session.NewReader(&disk)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -75,7 +75,8 @@ func TestSizeBudget(t *testing.T) {
 
 func quoted(s string) []byte { return model.AppendString(nil, s) }
 
-// turnSink counts what a turn of lines costs without a loop.
+// BenchmarkRecordTurn is what the lines of a turn with one call cost to record,
+// without a loop and a disk.
 func BenchmarkRecordTurn(b *testing.B) {
 	for _, size := range []int{200, 1024, 4096, 24 << 10} {
 		b.Run(itoa(size), func(b *testing.B) {
@@ -125,8 +126,8 @@ func turn(size int) []event.Event {
 	return out[last : len(out)-1]
 }
 
-// BenchmarkReplayCompare is what a replay adds to the loop: reading the lines of
-// a turn, encoding its events and comparing payloads.
+// BenchmarkEncodeTurn is what a replay adds to the loop: encoding the events of a
+// turn, to be compared with what was recorded.
 func BenchmarkEncodeTurn(b *testing.B) {
 	events := turn(1024)
 	enc := recorder.NewEncoder(recorder.Options{})
@@ -140,6 +141,8 @@ func BenchmarkEncodeTurn(b *testing.B) {
 	}
 }
 
+// BenchmarkRead streams sessions back: checked only, and with everything decoded
+// that a replay serves.
 func BenchmarkRead(b *testing.B) {
 	for _, size := range []int{200, 1024, 4096} {
 		s := record(b, func(s event.Sink) error { return sample.Many(s, 300, size) })

@@ -38,7 +38,14 @@ func columns(out []Column, t reflect.Type, prefix string, depth int) ([]Column, 
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "-" {
+		if name == "-" || f.Tag.Get("parquet") == "-" {
+			continue
+		}
+		if f.Anonymous && name == "" {
+			var err error
+			if out, err = columns(out, f.Type, prefix, depth+1); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		doc := f.Tag.Get("doc")

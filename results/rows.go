@@ -67,9 +67,9 @@ type Trial struct {
 	CostUSD  *float64 `json:"cost_usd" parquet:"cost_usd" doc:"what the trial's own calls cost, USD, as if no answer had been shared with another arm; null when a price is unknown"`
 	SpentUSD *float64 `json:"spent_usd" parquet:"spent_usd" doc:"what was really spent on the trial, USD: shared answers are charged once; null when a price is unknown"`
 
-	ModelUS   int64  `json:"model_us" parquet:"model_us" doc:"time in model calls on the trial's clock, microseconds"`
-	ToolUS    int64  `json:"tool_us" parquet:"tool_us" doc:"time in tools on the trial's clock, microseconds"`
-	WaitUS    int64  `json:"wait_us" parquet:"wait_us" doc:"time waited between attempts on the trial's clock, microseconds"`
+	ModelUS   *int64 `json:"model_us" parquet:"model_us" doc:"time in model calls on the trial's clock, microseconds; null when unknown"`
+	ToolUS    *int64 `json:"tool_us" parquet:"tool_us" doc:"time in tools on the trial's clock, microseconds; null when unknown"`
+	WaitUS    *int64 `json:"wait_us" parquet:"wait_us" doc:"time waited between attempts on the trial's clock, microseconds; null when unknown"`
 	HarnessUS *int64 `json:"harness_us" parquet:"harness_us" doc:"time of the harness itself, microseconds; null on simulated models, whose clock does not run there"`
 
 	StartedAt *time.Time `json:"started_at" parquet:"started_at,timestamp(microsecond)" doc:"wall clock at the start, UTC; null on simulated models"`
@@ -78,7 +78,7 @@ type Trial struct {
 	Volatile      bool         `json:"volatile" parquet:"volatile" doc:"true when the scenario runs commands that are not proved stable: two runs may differ"`
 	Session       string       `json:"session" parquet:"session" doc:"session file, relative to the run's sessions folder"`
 	SessionDigest string       `json:"session_digest" parquet:"session_digest" doc:"digest in the session's footer, hex"`
-	Guards        []GuardCount `json:"guards" parquet:"guards,list" doc:"one entry per guard that was enforced or in shadow, by name then mode"`
+	Guards        []GuardCount `json:"guards" parquet:"-" doc:"one entry per guard that was enforced or in shadow, by name then mode; a table has it as three columns, see TrialRow"`
 }
 
 // GuardCount says how often one guard fired in one trial. A guard that was

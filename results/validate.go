@@ -74,7 +74,7 @@ func (t *Trial) validAmounts() error {
 		{"turns", int64(t.Turns)}, {"model_calls", int64(t.ModelCalls)}, {"tool_calls", int64(t.ToolCalls)},
 		{"input_uncached", orZero(t.InputUncached)}, {"cache_read", orZero(t.CacheRead)}, {"cache_write", orZero(t.CacheWrite)},
 		{"output", orZero(t.Output)}, {"reasoning", orZero(t.Reasoning)},
-		{"model_us", t.ModelUS}, {"tool_us", t.ToolUS}, {"wait_us", t.WaitUS}, {"harness_us", orZero(t.HarnessUS)},
+		{"model_us", orZero(t.ModelUS)}, {"tool_us", orZero(t.ToolUS)}, {"wait_us", orZero(t.WaitUS)}, {"harness_us", orZero(t.HarnessUS)},
 	} {
 		if c.v < 0 {
 			return fmt.Errorf("%s is %d; it cannot be negative", c.name, c.v)
@@ -98,6 +98,8 @@ func (t *Trial) validGuards() error {
 		switch {
 		case g.Guard == "":
 			return errors.New("a guard count has no guard name")
+		case strings.ContainsRune(g.Guard, ','):
+			return fmt.Errorf("guard %q: a guard's name holds no comma; trials.parquet separates names by it", g.Guard)
 		case g.Mode != Enforce && g.Mode != Shadow:
 			return fmt.Errorf("guard %q has mode %q; want enforce or shadow", g.Guard, g.Mode)
 		case g.Fired < 0:

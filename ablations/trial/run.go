@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -26,6 +27,14 @@ type Options struct {
 	Sync    session.Sync // when the session is forced to disk
 	Temp    string       // folder for the trial's tree; "" = the system's
 	Watch   event.Sink   // also hears every event; may be nil
+	// Overwrite replaces a finished session of that name; without it one is an
+	// error.
+	Overwrite bool
+	// Model, when set, wraps the trial's model: sharing, budgets, limits.
+	Model func(model.Model) model.Model
+	// Drive, when set, may change what the loop acts through before it starts: a
+	// resumed trial is driven from its recording as far as that goes.
+	Drive func(d *loop.Deps, h *session.Header, ws workspace.Workspace) error
 }
 
 // Outcome is what one trial gave.
@@ -55,11 +64,11 @@ func Run(ctx context.Context, s Spec, o Options) (out *Outcome, err error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := session.Create(o.Session, session.FileOptions{Sync: o.Sync})
+	file, err := session.Create(o.Session, session.FileOptions{Sync: o.Sync, Overwrite: o.Overwrite})
 	if err != nil {
 		return nil, err
 	}
-	out, err = s.record(ctx, ws, file, o.Watch)
+	out, err = s.record(ctx, ws, file, o)
 	if cerr := file.Close(); err == nil {
 		err = cerr
 	}
@@ -92,7 +101,7 @@ func lay(dir string, files []scenarios.File) (*workspace.Dir, error) {
 }
 
 // record runs the loop on a laid tree and writes its session.
-func (s *Spec) record(ctx context.Context, ws *workspace.Dir, file *session.File, watch event.Sink) (*Outcome, error) {
+func (s *Spec) record(ctx context.Context, ws *workspace.Dir, file *session.File, o Options) (*Outcome, error) {
 	settings, err := s.Settings()
 	if err != nil {
 		return nil, err
@@ -118,15 +127,23 @@ func (s *Spec) record(ctx context.Context, ws *workspace.Dir, file *session.File
 		return nil, err
 	}
 	tally := &Tally{}
-	sinks := Tee{rec, tally}
-	if watch != nil {
-		sinks = append(sinks, watch)
+	if o.Model != nil {
+		m = o.Model(m)
 	}
-	l, err := loop.New(cfg, loop.Deps{
-		Model: m, Tools: tools, Run: tools, Clock: clock.NewVirtual(), Sink: sinks,
+	deps := loop.Deps{
+		Model: m, Tools: tools, Run: tools, Clock: clock.NewVirtual(), Sink: Tee{gate{ctx}, rec, tally},
 		Spill: func(path, data string) error { return ws.Spill(path, []byte(data)) },
 		Check: Checker(s.Scenario.Acceptance, ws),
-	})
+	}
+	if o.Watch != nil {
+		deps.Sink = Tee{deps.Sink, o.Watch}
+	}
+	if o.Drive != nil {
+		if err := o.Drive(&deps, header, ws); err != nil {
+			return nil, err
+		}
+	}
+	l, err := loop.New(cfg, deps)
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +153,13 @@ func (s *Spec) record(ctx context.Context, ws *workspace.Dir, file *session.File
 	}
 	return &Outcome{End: end, Tally: tally}, nil
 }
+
+// gate lets nothing more be recorded once the operator has cancelled: the session
+// then stays unfinished, and a resumed run takes it up where it was.
+type gate struct{ ctx context.Context }
+
+// Emit implements event.Sink.
+func (g gate) Emit(event.Event) error { return context.Cause(g.ctx) }
 
 func treeDigest(ws workspace.Workspace) func() (model.Digest, error) {
 	return func() (model.Digest, error) {
@@ -198,6 +222,13 @@ type files struct{ ws workspace.Workspace }
 // ReadFile implements check.Files.
 func (f files) ReadFile(path string, limit int64) ([]byte, error) {
 	data, _, err := f.ws.ReadFile(path, 0, limit)
+	for _, odd := range []error{workspace.ErrIsDir, workspace.ErrNotDir, workspace.ErrSpecial} {
+		if errors.Is(err, odd) {
+			// What the agent left there is no file: that fails a check, it does
+			// not break it.
+			return nil, fmt.Errorf("%w: %w", fs.ErrInvalid, err)
+		}
+	}
 	return data, err
 }
 

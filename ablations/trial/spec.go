@@ -35,6 +35,15 @@ type Spec struct {
 	Repetition int // from 0
 	Seed       uint64
 	Prompt     string // system prompt; empty = SystemPrompt
+	// Salt separates the luck of trials that would else share it: under
+	// independent coupling the runner gives each arm its own. Nothing the model
+	// sees and no id depends on it.
+	Salt string
+}
+
+// luck is the seed of the simulated model and of the mock tools.
+func (s *Spec) luck() uint64 {
+	return RepetitionSeed(s.Seed, s.Scenario.ID+s.Salt, s.Repetition)
 }
 
 // IsSimulated reports whether a model id names a simulated model.
@@ -139,7 +148,7 @@ func (s *Spec) mock(t *scenarios.Tool, ws workspace.Workspace) (tool.Tool, error
 	if err != nil {
 		return nil, err
 	}
-	return made.With(RepetitionSeed(s.Seed, s.Scenario.ID, s.Repetition), ws), nil
+	return made.With(s.luck(), ws), nil
 }
 
 // mockSpec translates the scenario's data into the mock tool's own.
@@ -175,7 +184,7 @@ func (s *Spec) NewModel() (model.Model, error) {
 	if !ok {
 		return nil, fmt.Errorf("no simulated model %q; see: harnessbench models", s.Model)
 	}
-	opts := sim.Options{Seed: RepetitionSeed(s.Seed, s.Scenario.ID, s.Repetition), Window: s.Scenario.Limits.ContextWindow}
+	opts := sim.Options{Seed: s.luck(), Window: s.Scenario.Limits.ContextWindow}
 	if s.Scenario.Oracle != nil {
 		script, err := scripts.get(s.Scenario.Digest, func() (*sim.Script, error) {
 			return sim.ParseScript(s.Scenario.OracleName, s.Scenario.Oracle)

@@ -210,7 +210,7 @@ func importLock(res *importer.Result) ablations.Lock {
 		Arms:        []ablations.LockArm{{Name: importer.Arm, Guards: "{}"}},
 		Comparisons: []ablations.Comparison{}}
 	for _, s := range res.Scenarios() {
-		l.Scenarios = append(l.Scenarios, ablations.LockScenario{ID: s.ID, Digest: s.Digest, Source: s.Source + " of the file with SHA-256 " + res.Digest.String()})
+		l.Scenarios = append(l.Scenarios, ablations.LockScenario{ID: s.ID, Digest: s.Digest, Source: "sha256:" + res.Digest.Short() + "/" + s.Source})
 	}
 	return l
 }
@@ -270,7 +270,7 @@ func printImport(a *app, res *importer.Result, out string, asJSON bool) error {
 		return cli.WriteJSON(a.stdout, j)
 	}
 	row := func(name string, n int, more string) {
-		line := fmt.Sprintf("  %-14s %7s   %s", name, thousands(n), more)
+		line := fmt.Sprintf("  %-18s %7s   %s", name, thousands(n), more)
 		fmt.Fprintln(a.stdout, strings.TrimRight(line, " "))
 	}
 	fmt.Fprintf(a.stdout, "imported from %s: %s, arm %s\n", res.Format, res.Model, importer.Arm)

@@ -53,6 +53,19 @@ func BenchmarkHelp(b *testing.B) {
 	}
 }
 
+// What a command line holds reaches the terminal neutralised.
+func TestHostileArguments(t *testing.T) {
+	for _, args := range [][]string{{"z\x1b[31m"}, {"version", "--\x1b]0;x\x07"}, {"completion", "\u202ebash"}} {
+		var out, errs strings.Builder
+		if code := run(context.Background(), &out, &errs, args); code != 2 {
+			t.Errorf("%q: exit %d", args, code)
+		}
+		if s := out.String() + errs.String(); s == "" || strings.ContainsAny(s, "\x1b\x07\u202e") {
+			t.Errorf("%q: %q", args, s)
+		}
+	}
+}
+
 // Every command says what it does, how it is called, and takes --help.
 func TestCommandsAreDocumented(t *testing.T) {
 	root := newRoot(&app{})

@@ -97,10 +97,16 @@ func TestRealSleepIsExactOnTheTrialsClock(t *testing.T) {
 		if c.Now() != 1500*time.Millisecond || time.Since(began) != 1500*time.Millisecond {
 			t.Errorf("the trial's clock says %s, %s passed", c.Now(), time.Since(began))
 		}
-		if err := c.Sleep(t.Context(), 0); err != nil || c.Now() != 1500*time.Millisecond {
+		// What the harness itself took before a sleep counts with the next call.
+		time.Sleep(time.Second)
+		if err := c.Sleep(t.Context(), time.Second); err != nil || c.Now() != 2500*time.Millisecond {
+			t.Errorf("a sleep after a second of work: %v at %s", err, c.Now())
+		}
+		lapse(t, c, c.Now(), 0, 0, time.Second, time.Second)
+		if err := c.Sleep(t.Context(), 0); err != nil || c.Now() != 3500*time.Millisecond {
 			t.Errorf("a sleep of nothing: %v at %s", err, c.Now())
 		}
-		if err := c.Sleep(t.Context(), -time.Second); err != nil || c.Now() != 1500*time.Millisecond {
+		if err := c.Sleep(t.Context(), -time.Second); err != nil || c.Now() != 3500*time.Millisecond {
 			t.Errorf("a negative sleep: %v at %s", err, c.Now())
 		}
 	})

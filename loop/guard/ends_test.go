@@ -35,7 +35,7 @@ func TestAcceptance(t *testing.T) {
 			case 'x':
 				ev.Fail = "report.md is empty"
 			case 'u':
-				ev.Fail = "" // nobody looked
+				ev.Fail = "left over" // nobody looked at this candidate
 			}
 			var d Decision
 			g, d = g.Step(ev)

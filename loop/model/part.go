@@ -1,10 +1,6 @@
 package model
 
-import (
-	"strconv"
-
-	"github.com/go-json-experiment/json/jsontext"
-)
+import "strconv"
 
 // PartKind is the kind of a part, in the wire order tools, system, messages.
 type PartKind string
@@ -118,14 +114,4 @@ func AppendItem(b []byte, it *Item, withID bool) []byte {
 		b = AppendString(b, string(it.Type))
 		return append(b, '}')
 	}
-}
-
-// AppendString appends s as a JSON string with the minimal escapes of RFC 8785;
-// bytes that are no UTF-8 become U+FFFD.
-func AppendString(b []byte, s string) []byte {
-	out, err := jsontext.AppendQuote(b, s)
-	if err != nil { // invalid UTF-8 was replaced; out is complete all the same
-		return out
-	}
-	return out
 }

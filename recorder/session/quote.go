@@ -1,81 +1,6 @@
 package session
 
-import (
-	"unicode/utf8"
-
-	"github.com/harnessbench/harnessbench/loop/model"
-)
-
-// AppendString appends s as a JSON string exactly as [model.AppendString] does,
-// faster for long texts: what needs no escape is copied in runs.
-func AppendString(b []byte, s string) []byte {
-	if len(s) < 32 || !utf8.ValidString(s) {
-		return model.AppendString(b, s)
-	}
-	return appendQuoted(b, s)
-}
-
-// AppendText is AppendString for bytes.
-func AppendText(b, s []byte) []byte {
-	if !utf8.Valid(s) {
-		return model.AppendString(b, string(s))
-	}
-	return appendQuoted(b, s)
-}
-
-// appendQuoted quotes valid UTF-8 with the minimal escapes of RFC 8785.
-func appendQuoted[T string | []byte](b []byte, s T) []byte {
-	const hexDigits = "0123456789abcdef"
-	b = append(b, '"')
-	for from := 0; ; {
-		at := plainText(s, from)
-		b = append(b, s[from:at]...)
-		if at == len(s) {
-			return append(b, '"')
-		}
-		switch c := s[at]; c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\b':
-			b = append(b, '\\', 'b')
-		case '\f':
-			b = append(b, '\\', 'f')
-		case '\n':
-			b = append(b, '\\', 'n')
-		case '\r':
-			b = append(b, '\\', 'r')
-		case '\t':
-			b = append(b, '\\', 't')
-		default:
-			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		}
-		from = at + 1
-	}
-}
-
-// plainText returns the index of the first byte from i on that needs an escape,
-// or the length of s: eight bytes at a time.
-func plainText[T string | []byte](s T, i int) int {
-	for ; i+8 <= len(s); i += 8 {
-		v := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
-			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
-		if special(v) {
-			break
-		}
-	}
-	for i < len(s) && s[i] >= 0x20 && s[i] != '"' && s[i] != '\\' {
-		i++
-	}
-	return i
-}
-
-// special reports whether one of eight bytes is a quote, a backslash or a
-// control character.
-func special(v uint64) bool {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	q, e := v^(ones*'"'), v^(ones*'\\')
-	return ((v-ones*0x20)&^v|(q-ones)&^q|(e-ones)&^e)&highs != 0
-}
+import "github.com/harnessbench/harnessbench/loop/model"
 
 // Args reads string members of canonical arguments without garbage. The zero
 // Args is ready; it is reused from call to call.
@@ -151,7 +76,7 @@ func equalText(v []byte, s string) bool {
 	body := v[1 : len(v)-1]
 	if len(body) == len(s) {
 		if string(body) == s {
-			return plainText(body, 0) == len(body)
+			return model.PlainText(body, 0) == len(body)
 		}
 		return false // an escape is longer than what it stands for
 	}

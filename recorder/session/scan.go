@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/harnessbench/harnessbench/loop/model"
 )
 
 // span is one member of an object: offsets into the scanned bytes.
@@ -263,7 +265,7 @@ func (s *scanner) str() (escaped bool, err error) {
 // plain returns the index of the first byte from i on that is a quote, a
 // backslash or a control character: eight bytes at a time.
 func plain(b []byte, i int) int {
-	for i+8 <= len(b) && !special(binary.LittleEndian.Uint64(b[i:])) {
+	for i+8 <= len(b) && !model.Escapes(binary.LittleEndian.Uint64(b[i:])) {
 		i += 8
 	}
 	for i < len(b) && b[i] >= 0x20 && b[i] != '"' && b[i] != '\\' {

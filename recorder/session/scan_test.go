@@ -80,11 +80,12 @@ func FuzzQuote(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		want := model.AppendString(nil, s)
-		if got := AppendString(nil, s); string(got) != string(want) {
+		// The error only says that bytes were replaced.
+		want, _ := jsontext.AppendQuote(nil, s)
+		if got := model.AppendString(nil, s); string(got) != string(want) {
 			t.Fatalf("%q: got %s, want %s", s, got, want)
 		}
-		if got := AppendText(nil, []byte(s)); string(got) != string(want) {
+		if got := model.AppendText(nil, []byte(s)); string(got) != string(want) {
 			t.Fatalf("%q: got %s, want %s", s, got, want)
 		}
 		if back, err := unquote(want); err != nil || back != Repair(s) {

@@ -137,7 +137,7 @@ func (r *tauRecord) session(o *Options) (*Session, error) {
 	}
 	s := &Session{
 		Scenario: fmt.Sprintf("%s-%03d", o.Domain, *r.TaskID), Repetition: int(*r.Trial),
-		Source: fmt.Sprintf("tau-bench, task_id %d", *r.TaskID),
+		Source: fmt.Sprintf("tau-bench#%d", *r.TaskID),
 		Config: fmt.Appendf(nil, `{"imported":"tau-bench","limits":{"turns":%d},"task_id":%d,"trial":%d,"unknown":["params","prices","requests","times","tools","usage"]}`,
 			tauSteps, *r.TaskID, *r.Trial),
 		Verdict: Verdict{Grader: "reward", Pass: *r.Reward == 1, Score: *r.Reward, Reason: fmt.Sprintf("tau-bench gave the reward %v", *r.Reward)},

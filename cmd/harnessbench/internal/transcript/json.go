@@ -24,6 +24,10 @@ import (
 func ShowJSON(w io.Writer, r *session.Reader, turn int) error {
 	out := bufio.NewWriter(w)
 	err := showJSON(out, r, turn)
+	var none *NoTurnError
+	if errors.As(err, &none) {
+		return err
+	}
 	if ferr := out.Flush(); err == nil {
 		err = ferr
 	}

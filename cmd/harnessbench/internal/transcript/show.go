@@ -48,7 +48,7 @@ type show struct {
 	turns  int
 	tools  []string
 	lane   string
-	turn   int // whose rule was printed
+	turn   int             // whose rule was printed
 	calls  map[string]call // of the current batch by id
 	order  []string        // of the items of the last answer
 	args   []model.ToolCall
@@ -69,6 +69,10 @@ type call struct {
 func Show(w io.Writer, r *session.Reader, o Options) error {
 	s := &show{printer: newPrinter(w, o.Width, o.Color), o: o, calls: map[string]call{}}
 	err := s.run(r)
+	var none *NoTurnError
+	if errors.As(err, &none) {
+		return err // nothing but the first block is in the buffer: it is dropped
+	}
 	if ferr := s.w.Flush(); err == nil {
 		err = ferr
 	}
@@ -166,7 +170,7 @@ func (s *show) finish(r *session.Reader) error {
 		s.pending()
 		s.text(block{first: "  ", rest: "  "}, "The session has no end: the run was interrupted, or is still going on. It is shown as far as it goes.")
 		if torn != nil {
-			s.text(block{first: "  ", rest: "  "}, "The "+torn.String()+". Everything before it is sound.")
+			s.text(block{first: "  ", rest: "  "}, fmt.Sprintf("Line %d is torn: it breaks off after %s, %s before it are sound.", torn.Line, size(torn.Bytes), count(torn.Line-1, "line")))
 		}
 	}
 	if s.o.Turn > s.turns {

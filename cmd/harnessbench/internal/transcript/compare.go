@@ -1,0 +1,412 @@
+package transcript
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/recorder/session"
+)
+
+// Comparison says how two sessions relate. Annotations (labels), the chain of
+// lines and running digests are no part of it.
+type Comparison struct {
+	Schema string       `json:"schema"` // harnessbench/diff/v1
+	A      string       `json:"a"`
+	B      string       `json:"b"`
+	Equal  bool         `json:"equal"`
+	IDs    Status       `json:"ids"`   // of the calls: the loop derives them from seed and repetition
+	Setup  []Change     `json:"setup"` // what differs in the headers
+	Turns  []TurnStatus `json:"turns"`
+	First  *Difference  `json:"first"` // in the conversation; null = none
+	End    [2]Ending    `json:"end"`   // of A and B
+}
+
+// Change is one value that differs.
+type Change struct {
+	Pointer string `json:"pointer"` // RFC 6901, in the header
+	A       string `json:"a"`       // JSON, cut; empty = not there
+	B       string `json:"b"`
+}
+
+// TurnStatus says what is equal in one turn of a lane; turn 0 is what stands
+// before the first.
+type TurnStatus struct {
+	Lane   string            `json:"lane"`
+	Turn   int               `json:"turn"`
+	Status map[string]Status `json:"status"` // by the names in Aspects
+}
+
+// Status is how one aspect of a turn compares.
+type Status string
+
+// The statuses.
+const (
+	Same    Status = "equal"
+	Differs Status = "different"
+	OnlyA   Status = "only_a"
+	OnlyB   Status = "only_b"
+	Neither Status = "none"
+)
+
+// Aspects are what is compared of a turn, in the order of its stages.
+var Aspects = []string{"messages", "request", "attempts", "answer", "calls", "results", "guards", "end", "state"}
+
+var aspectOf = map[session.Type]int{
+	session.TypePart: 0, session.TypeRequest: 1, session.TypeAttempt: 2, session.TypeResponse: 3,
+	session.TypeToolRequest: 4, session.TypeToolResult: 5, session.TypeGuard: 6, session.TypeAcceptance: 7,
+	session.TypeFooter: 7, session.TypeState: 8, session.TypeNote: 3,
+}
+
+// Difference is the first thing that differs.
+type Difference struct {
+	Lane   string `json:"lane"`
+	Turn   int    `json:"turn"`
+	Aspect string `json:"aspect"`
+	Type   string `json:"type"`  // of the line
+	Field  string `json:"field"` // empty: the line stands in one session only
+	LineA  int    `json:"line_a"`
+	LineB  int    `json:"line_b"`
+	A      string `json:"a"` // cut, around the first byte that differs
+	B      string `json:"b"`
+}
+
+// Ending is how one session ended.
+type Ending struct {
+	Reason string `json:"reason"` // empty: it has no end
+	Turns  int    `json:"turns"`
+}
+
+// ignored are the fields that follow from what is compared, or that no replay
+// compares.
+var ignored = map[string]bool{"lane": true, "turn": true, "inputs": true, "lines": true, "digest": true}
+
+// isID names the fields that hold ids of calls. They are compared apart: two
+// repetitions that do the same have other ids.
+func isID(t session.Type, key string) bool {
+	return key == "id" && (t == session.TypeToolRequest || t == session.TypeToolResult) || key == "on" && t == session.TypeGuard
+}
+
+// keptField bounds what is kept of a field to show where it differs.
+const keptField = 64 << 10
+
+// entry is one line of a turn.
+type entry struct {
+	typ    session.Type
+	line   int
+	id     string
+	fields []field
+}
+
+type field struct {
+	key  string
+	sum  model.Digest
+	text []byte // cut
+}
+
+// group is the lines of one turn of a lane.
+type group struct {
+	lane    string
+	turn    int
+	entries []entry
+}
+
+// side reads one of the two sessions, a turn at a time.
+type side struct {
+	r      *session.Reader
+	header *session.Line
+	next   *entry // read ahead: the first line of the next group
+	lane   string
+	turn   int
+	end    Ending
+}
+
+// Compare reads both sessions. An error is a *[SideError] that says which of
+// them cannot be read.
+func Compare(a, b *session.Reader, nameA, nameB string) (*Comparison, error) {
+	c := &Comparison{Schema: "harnessbench/diff/v1", A: nameA, B: nameB, IDs: Same, Setup: []Change{}, Turns: []TurnStatus{}}
+	sides := [2]*side{{r: a}, {r: b}}
+	var next [2]*group
+	for i, s := range sides {
+		g, err := s.read()
+		if err != nil {
+			return nil, &SideError{i, err}
+		}
+		next[i] = g
+	}
+	c.setup(sides[0].header, sides[1].header)
+	for next[0] != nil || next[1] != nil {
+		takeA, takeB := align(next[0], next[1])
+		var pair [2]*group
+		for i, take := range []bool{takeA, takeB} {
+			if !take {
+				continue
+			}
+			pair[i] = next[i]
+			g, err := sides[i].read()
+			if err != nil {
+				return nil, &SideError{i, err}
+			}
+			next[i] = g
+		}
+		c.turn(pair[0], pair[1])
+	}
+	c.End = [2]Ending{sides[0].end, sides[1].end}
+	c.Equal = len(c.Setup) == 0 && c.First == nil && c.IDs == Same && c.End[0] == c.End[1]
+	return c, nil
+}
+
+// SideError is an error of one of the two sessions.
+type SideError struct {
+	Side int // 0 = A, 1 = B
+	Err  error
+}
+
+func (e *SideError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error of the reader.
+func (e *SideError) Unwrap() error { return e.Err }
+
+// align says which of two groups come next.
+func align(a, b *group) (takeA, takeB bool) {
+	switch {
+	case a == nil || b == nil:
+		return a != nil, b != nil
+	case a.lane == b.lane && a.turn != b.turn:
+		return a.turn < b.turn, b.turn < a.turn
+	case a.lane != b.lane:
+		return a.lane != event.MainLane || b.lane == event.MainLane, b.lane != event.MainLane && a.lane == event.MainLane
+	}
+	return true, true
+}
+
+// read returns the next group, nil at the end.
+func (s *side) read() (*group, error) {
+	var g *group
+	if s.next != nil {
+		g = &group{lane: s.lane, turn: s.turn, entries: []entry{*s.next}}
+		s.next = nil
+	}
+	for {
+		l, err := s.r.Next()
+		if errors.Is(err, io.EOF) {
+			return g, nil
+		}
+		if err == nil {
+			err = check(l)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.end.Turns = max(s.end.Turns, l.Turn)
+		switch l.Type {
+		case session.TypeHeader:
+			s.header = l.Clone()
+			continue
+		case session.TypeFooter:
+			f, err := l.Footer()
+			if err != nil {
+				return nil, err
+			}
+			s.end.Reason = string(f.Reason)
+		}
+		e := newEntry(l)
+		if g == nil {
+			g = &group{lane: l.Lane, turn: l.Turn}
+		}
+		if l.Lane != g.lane || l.Turn != g.turn {
+			s.next, s.lane, s.turn = &e, l.Lane, l.Turn
+			return g, nil
+		}
+		g.entries = append(g.entries, e)
+	}
+}
+
+func newEntry(l *session.Line) entry {
+	e := entry{typ: l.Type, line: l.No}
+	l.Keys(func(key string, value []byte) {
+		if ignored[key] && !(key == "digest" && l.Type == session.TypePart) {
+			return
+		}
+		if isID(l.Type, key) {
+			e.id = clip(string(value), 300)
+			return
+		}
+		e.fields = append(e.fields, field{key, model.Sum(value), bytes.Clone(value[:min(len(value), keptField)])})
+	})
+	return e
+}
+
+// turn compares one turn; a or b may be nil.
+func (c *Comparison) turn(a, b *group) {
+	some := a
+	if some == nil {
+		some = b
+	}
+	t := TurnStatus{Lane: some.lane, Turn: some.turn, Status: map[string]Status{}}
+	for i, name := range Aspects {
+		x, y := pick(a, i), pick(b, i)
+		t.Status[name] = compareEntries(x, y)
+		for j := range min(len(x), len(y)) {
+			if x[j].id != y[j].id {
+				c.IDs = Differs
+			}
+		}
+	}
+	c.Turns = append(c.Turns, t)
+	if c.First == nil {
+		c.First = first(some, a, b)
+	}
+}
+
+// pick returns a group's lines of one aspect.
+func pick(g *group, aspect int) (out []entry) {
+	if g == nil {
+		return nil
+	}
+	for _, e := range g.entries {
+		if i, known := aspectOf[e.typ]; known && i == aspect {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func compareEntries(a, b []entry) Status {
+	switch {
+	case len(a) == 0 && len(b) == 0:
+		return Neither
+	case len(b) == 0:
+		return OnlyA
+	case len(a) == 0:
+		return OnlyB
+	case slices.EqualFunc(a, b, func(x, y entry) bool { return x.typ == y.typ && differing(x, y) < 0 }):
+		return Same
+	}
+	return Differs
+}
+
+// differing is the index of the first field of x that y does not have at that
+// place with that value; len(x.fields) when y has more; -1 when equal.
+func differing(x, y entry) int {
+	for i, f := range x.fields {
+		if i >= len(y.fields) || y.fields[i].key != f.key || y.fields[i].sum != f.sum {
+			return i
+		}
+	}
+	if len(y.fields) > len(x.fields) {
+		return len(x.fields)
+	}
+	return -1
+}
+
+// first finds the first difference of a turn in the order of its lines.
+func first(some, a, b *group) *Difference {
+	var x, y []entry
+	if a != nil {
+		x = a.entries
+	}
+	if b != nil {
+		y = b.entries
+	}
+	for i := 0; i < len(x) || i < len(y); i++ {
+		d := &Difference{Lane: some.lane, Turn: some.turn}
+		switch {
+		case i >= len(y) || i < len(x) && x[i].typ != y[i].typ && before(x[i].typ, y[i].typ):
+			d.only(&x[i], &d.LineA, &d.A)
+		case i >= len(x) || x[i].typ != y[i].typ:
+			d.only(&y[i], &d.LineB, &d.B)
+		default:
+			at := differing(x[i], y[i])
+			if at < 0 {
+				continue
+			}
+			d.in(&x[i], &y[i], at)
+		}
+		return d
+	}
+	return nil
+}
+
+// before reports whether, of two lines where one session has the one and the
+// other the other, the first is the one that is extra: firings are what guards
+// add to a turn.
+func before(a, b session.Type) bool {
+	if (a == session.TypeGuard) != (b == session.TypeGuard) {
+		return a == session.TypeGuard
+	}
+	return aspectOf[a] <= aspectOf[b]
+}
+
+func (d *Difference) only(e *entry, line *int, text *string) {
+	d.Aspect, d.Type, *line = aspectName(e.typ), string(e.typ), e.line
+	var parts []string
+	for _, f := range e.fields {
+		parts = append(parts, f.key+" "+excerpt(f.text, 0))
+	}
+	*text = clip(strings.Join(parts, ", "), 400)
+}
+
+func (d *Difference) in(x, y *entry, at int) {
+	d.Aspect, d.Type, d.LineA, d.LineB = aspectName(x.typ), string(x.typ), x.line, y.line
+	var fx, fy field
+	if at < len(x.fields) {
+		fx = x.fields[at]
+	}
+	if at < len(y.fields) {
+		fy = y.fields[at]
+	}
+	if fx.key != fy.key { // a field that the other leaves out
+		if fy.key == "" || fx.key != "" && !slices.ContainsFunc(y.fields, func(f field) bool { return f.key == fx.key }) {
+			fy = field{}
+		} else {
+			fx = field{}
+		}
+	}
+	d.Field = fx.key
+	if d.Field == "" {
+		d.Field = fy.key
+	}
+	same := 0
+	for same < len(fx.text) && same < len(fy.text) && fx.text[same] == fy.text[same] {
+		same++
+	}
+	if fx.key != "" {
+		d.A = excerpt(fx.text, same)
+	}
+	if fy.key != "" {
+		d.B = excerpt(fy.text, same)
+	}
+}
+
+func aspectName(t session.Type) string {
+	if i, ok := aspectOf[t]; ok {
+		return Aspects[i]
+	}
+	return "other"
+}
+
+// excerpt is a piece of a value around a byte.
+func excerpt(text []byte, at int) string {
+	from := max(0, at-60)
+	for from > 0 && from < len(text) && text[from]&0xc0 == 0x80 {
+		from--
+	}
+	out := clip(strings.ToValidUTF8(string(text[from:min(len(text), from+260)]), ""), 200)
+	if from > 0 {
+		out = "…" + out
+	}
+	return out
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return fmt.Sprintf("%s…", cutRunes(s, n))
+}

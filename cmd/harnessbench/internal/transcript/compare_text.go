@@ -1,0 +1,171 @@
+package transcript
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/harnessbench/harnessbench/loop/event"
+)
+
+// marks of statuses in the table
+var marks = map[Status]string{Same: "=", Differs: "≠", OnlyA: "A", OnlyB: "B", Neither: "·"}
+
+// maxSetup bounds how many differences of the headers are printed.
+const maxSetup = 12
+
+// WriteText prints a comparison for people.
+func (c *Comparison) WriteText(w io.Writer, width int, color bool) error {
+	p := newPrinter(w, width, color)
+	p.text(block{first: p.paint(bold, "A") + "  ", rest: "   "}, safeLine(c.A))
+	p.text(block{first: p.paint(bold, "B") + "  ", rest: "   "}, safeLine(c.B))
+	if c.Equal {
+		p.gap()
+		p.line(p.paint(green, "equal") + ": " + count(c.End[0].Turns, "turn") + ", " + ending(c.End[0]))
+		return p.w.Flush()
+	}
+	c.printSetup(p)
+	p.gap()
+	c.printTurns(p)
+	c.printFirst(p)
+	p.gap()
+	if c.IDs == Differs {
+		if c.First == nil {
+			p.line("Only the ids of calls differ.")
+		} else {
+			p.line(p.paint(dim, "ids of calls differ too; they are left out above"))
+		}
+	}
+	a, b := ending(c.End[0]), ending(c.End[1])
+	if a == b {
+		p.line("outcome  both " + a)
+	} else {
+		p.line(fmt.Sprintf("outcome  A %s; B %s", a, b))
+	}
+	return p.w.Flush()
+}
+
+func ending(e Ending) string {
+	if e.Reason == "" {
+		return fmt.Sprintf("unfinished after %s", count(e.Turns, "turn"))
+	}
+	return fmt.Sprintf("%s after %s", safeLine(e.Reason), count(e.Turns, "turn"))
+}
+
+func (c *Comparison) printSetup(p *printer) {
+	if len(c.Setup) == 0 {
+		return
+	}
+	p.gap()
+	p.line(p.paint(bold, "setup"))
+	for i, ch := range c.Setup {
+		if i == maxSetup {
+			p.line(p.paint(dim, fmt.Sprintf("  … %s (--json lists all)", count(len(c.Setup)-i, "more difference"))))
+			break
+		}
+		p.text(block{first: "  " + safeLine(ch.Pointer) + "  ", rest: "      "}, missing(ch.A)+" → "+missing(ch.B))
+	}
+}
+
+// missing is a value for people, or that there is none.
+func missing(v string) string {
+	if v == "" {
+		return "(none)"
+	}
+	return safeLine(clip(v, 80))
+}
+
+// printTurns prints one row for each run of turns that compare alike.
+func (c *Comparison) printTurns(p *printer) {
+	head := fmt.Sprintf("%-12s", "turn")
+	for _, name := range Aspects {
+		head += name + "  "
+	}
+	p.line(p.paint(bold, strings.TrimRight(head, " ")))
+	for i := 0; i < len(c.Turns); {
+		j := i + 1
+		for j < len(c.Turns) && c.Turns[j].Lane == c.Turns[i].Lane && c.Turns[i].Turn > 0 && c.alike(i, j) {
+			j++
+		}
+		p.line(c.row(p, i, j-1))
+		i = j
+	}
+	p.line(p.paint(dim, "= equal  ≠ different  A B only there  · in neither"))
+}
+
+func (c *Comparison) alike(i, j int) bool {
+	for _, name := range Aspects {
+		if c.Turns[i].Status[name] != c.Turns[j].Status[name] {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Comparison) row(p *printer, from, to int) string {
+	t := &c.Turns[from]
+	name := fmt.Sprint(t.Turn)
+	switch {
+	case t.Turn == 0:
+		name = "opening"
+	case to > from:
+		name = fmt.Sprintf("%d to %d", t.Turn, c.Turns[to].Turn)
+	}
+	if t.Lane != event.MainLane {
+		name = clip(safeLine(t.Lane), 8) + " " + name
+	}
+	out := name + strings.Repeat(" ", max(1, 12-textWidth(name)))
+	for _, aspect := range Aspects {
+		status := t.Status[aspect]
+		look := plain
+		switch status {
+		case Same:
+			look = green
+		case Neither:
+			look = dim
+		case Differs, OnlyA, OnlyB:
+			look = red
+		}
+		out += p.paint(look, marks[status]) + strings.Repeat(" ", len(aspect)+1)
+	}
+	return out
+}
+
+func (c *Comparison) printFirst(p *printer) {
+	d := c.First
+	if d == nil {
+		return
+	}
+	p.gap()
+	where := "the opening"
+	if d.Turn > 0 {
+		where = fmt.Sprintf("turn %d", d.Turn)
+	}
+	if d.Lane != event.MainLane {
+		where += " of lane " + safeLine(d.Lane)
+	}
+	what := fmt.Sprintf("%s, field %q of %s", d.Aspect, d.Field, d.Type)
+	if d.Field == "" {
+		side := "A"
+		if d.LineA == 0 {
+			side = "B"
+		}
+		what = fmt.Sprintf("%s, only %s has this %s", d.Aspect, side, d.Type)
+	}
+	p.line(p.paint(bold, "first difference") + " in " + where + ": " + safeLine(what))
+	for _, s := range []struct {
+		name string
+		line int
+		text string
+		look style
+	}{{"A", d.LineA, d.A, red}, {"B", d.LineB, d.B, green}} {
+		if s.line == 0 {
+			continue
+		}
+		text := s.text
+		if text == "" {
+			text = "(left out)"
+		}
+		p.text(block{first: fmt.Sprintf("  %s line %-4d ", s.name, s.line), rest: "              ", style: s.look}, safeLine(text))
+	}
+}
