@@ -10,8 +10,6 @@ import (
 	"sync"
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
-	"github.com/harnessbench/harnessbench/loop/event"
-	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/results"
 )
@@ -25,8 +23,9 @@ const (
 
 // RunOptions say how a plan is executed.
 type RunOptions struct {
-	Dir         string       // an existing, empty run folder
-	Concurrency int          // trials at a time; 0 = the suite's, else the number of CPUs
+	Dir         string       // the run folder: empty, or one to resume
+	Resume      bool         // Dir holds an unfinished run of this very plan
+	Concurrency int          // trials at a time; 0 = the suite's, else twice the number of CPUs
 	Sync        session.Sync // when sessions are forced to disk
 	// Stop, once closed, lets running trials finish and starts no more.
 	Stop <-chan struct{}
@@ -34,39 +33,55 @@ type RunOptions struct {
 	Done func(row *results.Trial)
 }
 
+// Progress says how far a run came.
+type Progress struct {
+	Planned int // trials of the plan (or of its shard)
+	Before  int // of them, journaled before this execution
+	Done    int // journaled by this execution
+	Cut     int // not run, since the budget did not cover their block
+	Resumed int // trials taken up inside, from their recording
+}
+
 // ErrStopped is returned when a run was stopped before all trials were done.
 // What was finished is in the journal.
 var ErrStopped = errors.New("stopped before all trials were done")
 
 // Run executes a plan into a run folder: sessions/, journal.jsonl and
-// suite.lock.yaml. Cancelling ctx ends running trials too; theirs do not count.
-func Run(ctx context.Context, p *Plan, o RunOptions) (err error) {
+// suite.lock.yaml. The trials of a block are journaled together, when the last of
+// them is done: then it is known who paid for what they shared. Cancelling ctx
+// leaves running trials unfinished, to be resumed.
+func Run(ctx context.Context, p *Plan, o RunOptions) (_ Progress, err error) {
 	r, err := newRunner(p, o)
 	if err != nil {
-		return err
+		return Progress{}, err
 	}
 	defer func() { err = errors.Join(err, r.journal.Close(), os.RemoveAll(r.temp)) }()
 	ctx, r.cancel = context.WithCancel(ctx)
 	defer r.cancel()
-	work := make(chan *Trial)
+	work := make(chan job)
 	var wg sync.WaitGroup
 	for range r.concurrency() {
 		wg.Go(func() {
-			for t := range work {
-				r.one(ctx, t)
+			for j := range work {
+				r.one(j)
 			}
 		})
 	}
 	all := r.feed(ctx, work)
 	close(work)
 	wg.Wait()
+	r.progress.Cut = r.progress.Planned - r.progress.Before - r.progress.Done
 	switch {
 	case r.err != nil:
-		return r.err
+		return r.progress, r.err
+	case r.broke():
+		return r.progress, r.writeCut()
 	case ctx.Err() != nil || !all:
-		return ErrStopped
+		r.progress.Cut = 0
+		return r.progress, ErrStopped
 	}
-	return nil
+	r.progress.Cut = 0
+	return r.progress, removeCut(o.Dir)
 }
 
 // runner is one execution of a plan.
@@ -76,35 +91,121 @@ type runner struct {
 	runID   string
 	temp    string
 	journal *results.Journal
+	ledger  *ledger
 	cancel  context.CancelFunc
+	blocks  []*block
 
-	mu  sync.Mutex
-	err error // the first that ended the run
+	mu       sync.Mutex
+	progress Progress
+	spent    bool  // a block was cut: the budget is used up
+	err      error // the first that ended the run
 }
 
-func newRunner(p *Plan, o RunOptions) (*runner, error) {
+// block is the trials of one (scenario, model, repetition), in plan order.
+type block struct {
+	trials []*Trial
+	pool   *answers // nil under independent coupling
+
+	mu      sync.Mutex
+	left    int
+	cut     bool            // the budget did not cover it
+	broken  bool            // a trial of it was not finished
+	ctx     context.Context // of its trials
+	stop    context.CancelFunc
+	meters  []*meter
+	outcome []*trial.Outcome
+}
+
+// job is one trial of a block.
+type job struct {
+	b  *block
+	at int
+}
+
+func newRunner(p *Plan, o RunOptions) (_ *runner, err error) {
 	lock, err := p.Lock().Encode()
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Mkdir(filepath.Join(o.Dir, SessionsDir), 0o755); err != nil {
-		return nil, fmt.Errorf("run folder: %w", err)
+	r := &runner{plan: p, o: o, runID: results.RunID(p.Suite.Name, lock),
+		ledger: &ledger{microUSD: p.Suite.Budgets.MicroUSD, tokens: p.Suite.Budgets.Tokens}}
+	if o.Resume {
+		err = r.reopen(lock)
+	} else {
+		err = r.open(lock)
 	}
-	if err := os.WriteFile(filepath.Join(o.Dir, LockFile), lock, 0o644); err != nil {
-		return nil, fmt.Errorf("run folder: %w", err)
-	}
-	temp, err := os.MkdirTemp("", "harnessbench-run-")
 	if err != nil {
 		return nil, err
 	}
-	j, err := results.CreateJournal(filepath.Join(o.Dir, results.JournalFile))
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(temp))
+	if r.temp, err = os.MkdirTemp("", "harnessbench-run-"); err != nil {
+		return nil, errors.Join(err, r.journal.Close())
 	}
-	return &runner{plan: p, o: o, runID: results.RunID(p.Suite.Name, lock), temp: temp, journal: j}, nil
+	r.group()
+	return r, nil
 }
 
+// open begins a run in an empty folder.
+func (r *runner) open(lock []byte) (err error) {
+	if err = os.Mkdir(filepath.Join(r.o.Dir, SessionsDir), 0o755); err != nil {
+		return fmt.Errorf("run folder: %w", err)
+	}
+	if err = writeFile(filepath.Join(r.o.Dir, LockFile), lock); err != nil {
+		return fmt.Errorf("run folder: %w", err)
+	}
+	r.journal, err = results.CreateJournal(filepath.Join(r.o.Dir, results.JournalFile))
+	return err
+}
+
+// writeFile writes a file and forces it to disk.
+func writeFile(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// group sorts the plan's trials into blocks and leaves out what is journaled.
+func (r *runner) group() {
+	type id struct {
+		scenario, model string
+		rep             int
+	}
+	byID := map[id]*block{}
+	for i := range r.plan.Trials {
+		t := &r.plan.Trials[i]
+		r.progress.Planned++
+		if r.journal.Has(t.Key()) {
+			r.progress.Before++
+			continue
+		}
+		k := id{t.Scenario.ID, t.Model, t.Repetition}
+		b := byID[k]
+		if b == nil {
+			b = &block{}
+			if r.plan.Suite.Coupling != Independent {
+				b.pool = newAnswers()
+			}
+			byID[k] = b
+			r.blocks = append(r.blocks, b)
+		}
+		b.trials = append(b.trials, t)
+	}
+	for _, b := range r.blocks {
+		b.left = len(b.trials)
+		b.meters = make([]*meter, b.left)
+		b.outcome = make([]*trial.Outcome, b.left)
+	}
+}
+
+// concurrency is how many trials run at a time. Under a budget on simulated
+// models it is one, so that the place where the budget ends is the same in every
+// run.
 func (r *runner) concurrency() int {
+	if r.ledger.bounded() && r.simulated() {
+		return 1
+	}
 	n := r.o.Concurrency
 	if n == 0 {
 		n = r.plan.Suite.Concurrency
@@ -116,50 +217,48 @@ func (r *runner) concurrency() int {
 	return max(1, min(n, len(r.plan.Trials)))
 }
 
-// feed hands out trials in order and reports whether all were.
-func (r *runner) feed(ctx context.Context, work chan<- *Trial) bool {
-	for i := range r.plan.Trials {
-		select {
-		case <-r.o.Stop:
-			return false
-		case <-ctx.Done():
-			return false
-		default:
-		}
-		select {
-		case work <- &r.plan.Trials[i]:
-		case <-r.o.Stop:
-			return false
-		case <-ctx.Done():
+func (r *runner) simulated() bool {
+	for _, m := range r.plan.Suite.Models {
+		if !trial.IsSimulated(m) {
 			return false
 		}
 	}
 	return true
 }
 
-// one runs a trial and journals it.
-func (r *runner) one(ctx context.Context, t *Trial) {
-	spec := trial.Spec{Scenario: t.Scenario, Model: t.Model, Arm: t.Arm.Name, Guards: t.Arm.Guards,
-		Repetition: t.Repetition, Seed: r.plan.Suite.Seed}
-	out, err := trial.Run(ctx, spec, trial.Options{
-		Session: filepath.Join(r.o.Dir, SessionsDir, t.SessionName()), Sync: r.o.Sync, Temp: r.temp})
-	switch {
-	case ctx.Err() != nil:
-		return
-	case err != nil:
-		r.fail(err)
-		return
+// feed hands out trials in order, block after block, and reports whether all
+// were. Once a block was cut no other is begun.
+func (r *runner) feed(ctx context.Context, work chan<- job) bool {
+	for _, b := range r.blocks {
+		b.ctx, b.stop = context.WithCancel(ctx)
+		for at := range b.trials {
+			select {
+			case <-r.o.Stop:
+				return false
+			case <-ctx.Done():
+				return false
+			default:
+			}
+			if at == 0 && r.broke() {
+				return true
+			}
+			select {
+			case work <- job{b, at}:
+			case <-r.o.Stop:
+				return false
+			case <-ctx.Done():
+				return false
+			}
+		}
 	}
-	entry := r.entry(t, out)
-	if err := r.journal.Append(entry); err != nil {
-		r.fail(err)
-		return
-	}
+	return true
+}
+
+// broke reports whether the budget is used up.
+func (r *runner) broke() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.o.Done != nil {
-		r.o.Done(&entry.Trial)
-	}
+	return r.spent
 }
 
 func (r *runner) fail(err error) {
@@ -169,74 +268,4 @@ func (r *runner) fail(err error) {
 		r.err = err
 	}
 	r.cancel()
-}
-
-// entry makes the journal's line of a finished trial.
-func (r *runner) entry(t *Trial, out *trial.Outcome) results.Entry {
-	end, tally := out.End, out.Tally
-	row := results.Trial{
-		RunID: r.runID, Suite: r.plan.Suite.Name, Scenario: t.Scenario.ID, ScenarioDigest: t.Scenario.Digest,
-		Tags: append([]string(nil), t.Scenario.Tags...), Harms: t.Scenario.Tagged(results.HarmsTag),
-		Model: t.Model, Simulated: trial.IsSimulated(t.Model), Arm: t.Arm.Name, Repetition: t.Repetition,
-		Seed:    trial.RepetitionSeed(r.plan.Suite.Seed, t.Scenario.ID, t.Repetition),
-		Outcome: string(end.Reason), Backstop: end.Backstop, Verdict: out.Overall.Verdict,
-		Turns: end.Turns, ModelCalls: end.Attempts, ToolCalls: len(tally.Calls),
-		InputUncached: &end.Usage.InputUncached, CacheRead: &end.Usage.CacheRead, CacheWrite: &end.Usage.CacheWrite,
-		Output: &end.Usage.Output, Reasoning: &end.Usage.Reasoning,
-		ModelUS: results.Micros(tally.ModelTime), ToolUS: results.Micros(tally.ToolTime), WaitUS: results.Micros(tally.WaitTime),
-		Session: t.SessionName(), SessionDigest: out.Digest.String(), Guards: tally.GuardCounts(t.Arm.Guards),
-	}
-	if end.Cost.Known {
-		usd := float64(end.Cost.Pico) / 1e12
-		row.CostUSD, row.SpentUSD = &usd, &usd
-	}
-	if class, why := errored(out); class != "" {
-		row.Errored, row.ErrorClass, row.ErrorText = true, &class, &why
-		row.Verdict = results.Ungraded
-	}
-	if row.Verdict != results.Ungraded {
-		row.Score = &out.Overall.Score
-	}
-	return results.Entry{Trial: row, Verdicts: r.verdicts(t, out), Events: r.firings(t, tally)}
-}
-
-// errored says whether the infrastructure failed a trial rather than the harness
-// or the model: such a trial is in no denominator.
-func errored(out *trial.Outcome) (class, why string) {
-	end, last := out.End, out.Tally.LastError
-	switch {
-	case end.Reason == event.InternalError:
-		return "internal", end.Evidence
-	case end.Reason == event.ModelError && last != nil && last.Kind == model.ErrAuth:
-		return "auth", last.Message
-	case end.Reason == event.ModelError && last != nil && last.Kind == model.ErrQuota:
-		return "quota", last.Message
-	case out.Overall.Verdict == results.Ungraded:
-		return "grader", out.Overall.Reason
-	}
-	return "", ""
-}
-
-func (r *runner) verdicts(t *Trial, out *trial.Outcome) []results.Verdict {
-	rows := make([]results.Verdict, 0, len(out.Verdicts))
-	for _, v := range out.Verdicts {
-		row := results.Verdict{RunID: r.runID, Scenario: t.Scenario.ID, Model: t.Model, Arm: t.Arm.Name, Repetition: t.Repetition,
-			Index: len(rows), Grader: v.Grader, Type: v.Type, Version: v.Version, Digest: v.Digest,
-			Gate: v.Gate, Primary: v.Primary, Verdict: v.Verdict, Reason: v.Reason, Evidence: v.Evidence}
-		if v.Verdict != results.Ungraded {
-			row.Score = &v.Score
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-func (r *runner) firings(t *Trial, tally *trial.Tally) []results.GuardEvent {
-	rows := make([]results.GuardEvent, 0, len(tally.Firings))
-	for i, f := range tally.Firings {
-		rows = append(rows, results.GuardEvent{RunID: r.runID, Scenario: t.Scenario.ID, Model: t.Model, Arm: t.Arm.Name,
-			Repetition: t.Repetition, Index: i, Lane: f.Lane, Turn: f.Turn, AtUS: f.At.Microseconds(),
-			Guard: f.Name, Version: f.Version, Mode: f.Mode, Act: f.Act, On: f.On, Evidence: f.Evidence})
-	}
-	return rows
 }

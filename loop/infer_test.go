@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/harnessbench/harnessbench/loop"
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/model"
@@ -314,4 +315,42 @@ func TestCallsAreNumberedATool(t *testing.T) {
 	tr := newTrial(t, m, []tool.Tool{newTool("a", event.Read, count), newTool("b", event.Read, count)}, guard.ProfileDefault)
 	tr.wantEnd(t, event.Completed)
 	wantLines(t, got, "a1 0 0", "b1 1 0", "a1 2 1", "a2 0 2", "b2 2 1")
+}
+
+// Giving up is a firing only where the policy had something to give up.
+func TestGiveUpIsAFiringOnlyAfterARetry(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		script []any
+		change string
+		fired  []string
+	}{
+		{"an error that does not pass after one that does", []any{unavailable(), &model.Error{Kind: model.ErrAuth, Status: 401}}, "retry.attempts=4",
+			[]string{"guard retry enforce retry"}},
+		{"one attempt is all there is", []any{unavailable()}, "retry.attempts=1", nil},
+		{"two are", []any{unavailable()}, "retry.attempts=2", []string{"guard retry enforce retry", "guard retry enforce give_up"}},
+	} {
+		tr := newTrial(t, answers(tt.script...), nil, guard.ProfileDefault, tt.change)
+		tr.wantEnd(t, event.ModelError)
+		t.Log(tt.name)
+		wantLines(t, tr.sink.only("guard"), tt.fired...)
+	}
+}
+
+// One microsecond too late is too late.
+func TestModelDeadlineIsExact(t *testing.T) {
+	for extra, want := range map[time.Duration]event.Reason{0: event.Completed, time.Microsecond: event.Deadline} {
+		m := answers(with(say("done"), func(r *model.Response) { r.Elapsed = time.Minute + extra }))
+		newTrial(t, m, nil, guard.ProfileDefault, "run_deadline.total=1m").wantEnd(t, want)
+	}
+}
+
+// A cost is known only when every call's is, whichever came last.
+func TestCostIsKnownOnlyWhenAllIs(t *testing.T) {
+	other := with(calls("look"), func(r *model.Response) { r.Model = "fake/unpriced" })
+	tr := newTrial(t, answers(other, say("done")), []tool.Tool{ok("look", event.Read, "seen")}, guard.ProfileDefault)
+	tr.Prices = map[string]loop.Prices{"fake/model": {InputUncached: 1, Output: 1}}
+	if end := tr.wantEnd(t, event.Completed); end.Cost.Known || end.Cost.Pico != 12 {
+		t.Errorf("%+v", end.Cost)
+	}
 }

@@ -42,13 +42,47 @@ func File(ctx context.Context, path string, o Options) (*Report, error) {
 	return rep, nil
 }
 
+// Left is what a replayed session left behind.
+type Left struct {
+	Header    *session.Header
+	End       *event.End
+	Tally     *trial.Tally
+	Workspace workspace.Workspace
+}
+
+// Rebuild replays a session file and gives back what it left: its end, its calls
+// and firings, and the tree, so that it can be graded again without running
+// anything. Left is nil unless the verdict is EXACT or NORMALISED.
+func Rebuild(ctx context.Context, path string) (*Left, *Report, error) {
+	s, err := session.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.Close()
+	left := &Left{Tally: &trial.Tally{}}
+	rep, err := replayInto(ctx, s.Reader, s.Blobs(), path, Options{}, left)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if rep.Verdict.Exit() != 0 {
+		return nil, rep, nil
+	}
+	return left, rep, nil
+}
+
 // Reader replays the session that rd reads. name is its path in reports; blobs
 // may be nil.
 func Reader(ctx context.Context, rd *session.Reader, blobs session.Blobs, name string, o Options) (*Report, error) {
+	return replayInto(ctx, rd, blobs, name, o, nil)
+}
+
+// replayInto replays a session; what it leaves goes into left, unless that is
+// nil.
+func replayInto(ctx context.Context, rd *session.Reader, blobs session.Blobs, name string, o Options, left *Left) (*Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := &replay{tape: &tape{rd: rd}, blobs: blobs, cancel: cancel, current: o.Current != nil,
-		rep: &Report{Path: name, Verdict: Exact}}
+		left: left, rep: &Report{Path: name, Verdict: Exact}}
 	cfg, err := r.configure(o)
 	if err != nil {
 		return nil, err
@@ -70,6 +104,7 @@ type replay struct {
 	trail   *session.Trail
 	enc     *recorder.Encoder
 	rep     *Report
+	left    *Left // nil = nobody wants it
 	cancel  context.CancelFunc
 	current bool
 
@@ -191,29 +226,37 @@ func (r *replay) run(ctx context.Context, cfg *trial.Rebuilt) error {
 	if err := r.compareHeader(cfg); err != nil {
 		return nil
 	}
+	var heard event.Sink = sink{r}
+	if r.left != nil {
+		heard = trial.Tee{heard, r.left.Tally}
+	}
 	l, err := loop.New(cfg.Config, loop.Deps{
 		Model: served{r}, Tools: cfg.Tools, Run: runner{r}, Spill: r.spill,
-		Check: trial.Checker(cfg.Checks, r.ws), Clock: clock.NewVirtual(), Sink: sink{r}, Forget: true,
+		Check: trial.Checker(cfg.Checks, r.ws), Clock: clock.NewVirtual(), Sink: heard, Forget: true,
 	})
 	if err != nil {
 		return err
 	}
-	_, err = l.Run(ctx)
+	end, err := l.Run(ctx)
 	switch {
 	case r.settled:
 		return nil
 	case err != nil:
 		return err
 	}
-	return r.conclude(ctx)
+	if r.left != nil {
+		r.left.Header, r.left.End, r.left.Workspace = r.header, end, r.ws
+	}
+	r.conclude()
+	return nil
 }
 
 // conclude gives the verdict of a replay that came to its end without a
 // difference.
-func (r *replay) conclude(ctx context.Context) error {
+func (r *replay) conclude() {
 	if r.answers == 0 {
 		r.settle(Noop, "the session has no model call: nothing was replayed")
-		return nil
+		return
 	}
 	if r.unequal > 0 {
 		r.rep.Verdict = Normalised
@@ -223,7 +266,6 @@ func (r *replay) conclude(ctx context.Context) error {
 	if _, err := r.tape.rd.Next(); err != nil && !errors.Is(err, io.EOF) {
 		r.broken(err)
 	}
-	return nil
 }
 
 // ended turns the tape's end, or a broken tape, into a verdict.

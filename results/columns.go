@@ -38,14 +38,10 @@ func columns(out []Column, t reflect.Type, prefix string, depth int) ([]Column, 
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "-" || f.Tag.Get("parquet") == "-" {
-			continue
+		if pq, _, _ := strings.Cut(f.Tag.Get("parquet"), ","); pq != "" {
+			name = pq // a row: what the table has
 		}
-		if f.Anonymous && name == "" {
-			var err error
-			if out, err = columns(out, f.Type, prefix, depth+1); err != nil {
-				return nil, err
-			}
+		if name == "-" {
 			continue
 		}
 		doc := f.Tag.Get("doc")

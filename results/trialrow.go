@@ -2,21 +2,10 @@ package results
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
-
-// TrialRow is a [Trial] as a row of trials.parquet. The list of guard counts,
-// of which nearly all are 0, becomes three columns: the names of the guards in
-// each mode, and the counts of those that fired. Nothing is lost: [TrialRow.Trial]
-// gives the list back, so "in force and silent" stays apart from "not in
-// force", and a guard that never fired from one that was not watched.
-type TrialRow struct {
-	Trial
-	GuardsEnforced string       `json:"guards_enforced" parquet:"guards_enforced,dict" doc:"names of the guards that were enforced, sorted, with commas between them"`
-	GuardsShadow   string       `json:"guards_shadow" parquet:"guards_shadow,dict" doc:"names of the guards that were in shadow, sorted, with commas between them"`
-	GuardsFired    []GuardFired `json:"guards_fired" parquet:"guards_fired,list" doc:"one entry per guard that fired, by name then mode; a guard that is named above and has no entry stayed silent"`
-}
 
 // GuardFired says how often one guard fired in one trial, at least once.
 type GuardFired struct {
@@ -26,32 +15,53 @@ type GuardFired struct {
 	FirstTurn int    `json:"first_turn" parquet:"first_turn" doc:"turn of the first firing, from 1"`
 }
 
-// RowMaker turns trials into rows. It remembers the joined names that it has
-// made: a run has few. The zero value is ready; it is not safe for concurrent
-// use.
-type RowMaker struct {
+// TrialColumns turns the guard counts of trials into the columns of
+// trials.parquet: the names of the guards in each mode, and the counts of those
+// that fired. Nothing is lost ([Trial.FromColumns] gives the list back), so "in
+// force and silent" stays apart from "not in force", and a guard that never
+// fired from one that was not watched.
+//
+// It remembers the joined names that it has made: a run has few. The zero value
+// is ready; it is not safe for concurrent use.
+type TrialColumns struct {
 	names   map[string]string
 	scratch []byte
+	fired   []GuardFired
 }
 
-// Row fills row from a normalised trial. The row shares the trial's pointers
-// and lists; its own list is used again.
-func (m *RowMaker) Row(row *TrialRow, t *Trial) {
-	row.Trial = *t
-	row.GuardsFired = row.GuardsFired[:0]
+// Fill sets the three columns of normalised trials, until the next call; Empty
+// takes them out again.
+func (m *TrialColumns) Fill(rows []Trial) {
+	m.fired = m.fired[:0]
+	for i := range rows {
+		m.fill(&rows[i])
+	}
+}
+
+// Empty takes out what Fill has set.
+func (m *TrialColumns) Empty(rows []Trial) {
+	for i := range rows {
+		t := &rows[i]
+		t.GuardsEnforced, t.GuardsShadow, t.GuardsFired = "", "", nil
+	}
+}
+
+func (m *TrialColumns) fill(t *Trial) {
+	first := len(m.fired)
 	for i := range t.Guards {
 		if g := &t.Guards[i]; g.Fired > 0 {
 			f := GuardFired{Guard: g.Guard, Mode: g.Mode, Fired: g.Fired}
 			if g.FirstTurn != nil {
 				f.FirstTurn = *g.FirstTurn
 			}
-			row.GuardsFired = append(row.GuardsFired, f)
+			m.fired = append(m.fired, f)
 		}
 	}
-	row.GuardsEnforced, row.GuardsShadow = m.join(t.Guards, Enforce), m.join(t.Guards, Shadow)
+	t.GuardsFired = m.fired[first:len(m.fired):len(m.fired)]
+	t.GuardsEnforced, t.GuardsShadow = m.join(t.Guards, Enforce), m.join(t.Guards, Shadow)
 }
 
-func (m *RowMaker) join(guards []GuardCount, mode string) string {
+func (m *TrialColumns) join(guards []GuardCount, mode string) string {
 	b := m.scratch[:0]
 	for i := range guards {
 		if g := &guards[i]; g.Mode == mode {
@@ -73,12 +83,12 @@ func (m *RowMaker) join(guards []GuardCount, mode string) string {
 	return s
 }
 
-// Restore gives the trial back, normalised. It is an error when a guard fired
-// that no column names.
-func (r *TrialRow) Restore() (Trial, error) {
-	t := r.Trial
-	t.Guards = make([]GuardCount, 0, 1+strings.Count(r.GuardsEnforced, ",")+strings.Count(r.GuardsShadow, ","))
-	for _, c := range []struct{ mode, names string }{{Enforce, r.GuardsEnforced}, {Shadow, r.GuardsShadow}} {
+// FromColumns makes the guard counts of a row that was read from a table,
+// empties its three columns and normalises it. It is an error when a guard
+// fired that no column names.
+func (t *Trial) FromColumns() error {
+	t.Guards = make([]GuardCount, 0, 2+strings.Count(t.GuardsEnforced, ",")+strings.Count(t.GuardsShadow, ","))
+	for _, c := range []struct{ mode, names string }{{Enforce, t.GuardsEnforced}, {Shadow, t.GuardsShadow}} {
 		if c.names == "" {
 			continue
 		}
@@ -86,20 +96,17 @@ func (r *TrialRow) Restore() (Trial, error) {
 			t.Guards = append(t.Guards, GuardCount{Guard: name, Mode: c.mode})
 		}
 	}
-	for _, f := range r.GuardsFired {
-		found := false
-		for i := range t.Guards {
-			if g := &t.Guards[i]; g.Guard == f.Guard && g.Mode == f.Mode {
-				turn := f.FirstTurn
-				g.Fired, g.FirstTurn, found = f.Fired, &turn, true
-			}
+	for _, f := range t.GuardsFired {
+		i := slices.IndexFunc(t.Guards, func(g GuardCount) bool { return g.Guard == f.Guard && g.Mode == f.Mode })
+		if i < 0 {
+			return fmt.Errorf("trial %v: guard %q fired in mode %q, but no column names it there", t.Key(), f.Guard, f.Mode)
 		}
-		if !found {
-			return Trial{}, fmt.Errorf("trial %v: guard %q fired in mode %q, in which no column names it", t.Key(), f.Guard, f.Mode)
-		}
+		turn := f.FirstTurn
+		t.Guards[i].Fired, t.Guards[i].FirstTurn = f.Fired, &turn
 	}
+	t.GuardsEnforced, t.GuardsShadow, t.GuardsFired = "", "", nil
 	t.Normalize()
-	return t, nil
+	return nil
 }
 
 // Micros gives a duration that is known, in microseconds.

@@ -97,12 +97,12 @@ func (s *Spec) Settings() (loop.Settings, error) {
 		Tools: tools.Specs(), Guards: s.Guards,
 		Limits: guard.Backstop{Turns: int64(sc.Limits.Turns), Calls: int64(sc.Limits.ToolCalls),
 			Tokens: sc.Limits.Tokens, MicroUSD: sc.Limits.CostMicroUSD, Wall: sc.Limits.Wall},
-		Window: sc.Limits.ContextWindow, Prices: prices(s.Model), Extra: extraJSON,
+		Window: sc.Limits.ContextWindow, Prices: Prices(s.Model), Extra: extraJSON,
 	}, nil
 }
 
-// prices gives the loop the price of a model, where it is known.
-func prices(id string) map[string]loop.Prices {
+// Prices gives the loop the price of a model, where it is known; else nil.
+func Prices(id string) map[string]loop.Prices {
 	p, ok := pricing.Simulated().Lookup(id)
 	if !ok || p.Input == nil || p.CacheRead == nil || p.CacheWrite == nil || p.Output == nil {
 		return nil

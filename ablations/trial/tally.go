@@ -29,6 +29,7 @@ func (t Tee) Emit(ev event.Event) error {
 // Tally is a Sink that counts what tables and graders need to know of a session.
 type Tally struct {
 	ModelTime, ToolTime, WaitTime time.Duration
+	Answers                       int // model calls that were answered
 	Calls                         []graders.Call
 	Firings                       []event.Guard
 	LastError                     *model.Error // of the last attempt, when no answer followed
@@ -41,12 +42,16 @@ func (t *Tally) Emit(ev event.Event) error {
 		t.ModelTime += ev.Took
 		t.WaitTime += ev.Wait
 		t.LastError = nil
+		if ev.Resp != nil {
+			t.Answers++
+		}
 		if ev.Err != nil {
 			e := *ev.Err
 			t.LastError = &e
 		}
 	case *event.Response:
 		t.ModelTime += ev.Took
+		t.Answers++
 		t.LastError = nil
 	case *event.ToolResult:
 		t.ToolTime += ev.Took

@@ -93,7 +93,7 @@ func runSuite(ctx context.Context, a *app, name string, f runFlags, seeded bool)
 	}
 	began := time.Now()
 	bar := a.progress("trials", len(plan.Trials), results.Pass, results.Fail, results.Ungraded)
-	err = ablations.Run(ctx, plan, ablations.RunOptions{Dir: dir, Concurrency: f.concurrency, Sync: sync, Stop: cli.Stopping(ctx),
+	_, err = ablations.Run(ctx, plan, ablations.RunOptions{Dir: dir, Concurrency: f.concurrency, Sync: sync, Stop: cli.Stopping(ctx),
 		Done: func(row *results.Trial) { bar.Done(row.Verdict, row.SpentUSD) }})
 	bar.Close()
 	stopped := errors.Is(err, ablations.ErrStopped)

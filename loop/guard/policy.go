@@ -28,7 +28,7 @@ func (r Retry) Next(jitter uint64, attempt int, e *model.Error) (wait time.Durat
 		return 0, false
 	}
 	ceiling := r.Cap
-	if attempt < 40 && r.Base<<attempt > 0 && r.Base<<attempt < r.Cap {
+	if attempt < 63 && r.Base <= r.Cap>>attempt { // the other way round the shift could wrap
 		ceiling = r.Base << attempt
 	}
 	// hi is uniform over [0, micros): a multiplication in place of a division,

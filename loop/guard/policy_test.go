@@ -79,17 +79,21 @@ func TestBackoff(t *testing.T) {
 func TestBackoffIsBounded(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(9, 9))
 	e := &model.Error{Kind: model.ErrTransport}
-	for range 2_000 {
+	wraps := Retry{Attempts: 101, Base: 1<<46 + 1, Cap: time.Duration(day)} // times 2^18 is 2^18 in 64 bits
+	for i := range 2_000 {
 		r := Retry{Attempts: 101, Base: 1e6 + time.Duration(rnd.Int64N(day)), Cap: 1e6 + time.Duration(rnd.Int64N(day))}
 		if rnd.IntN(2) == 0 {
 			r.Base = time.Millisecond << rnd.IntN(26)
 		}
+		if i == 0 {
+			r = wraps
+		}
 		last := time.Duration(0)
 		for attempt := range 100 {
 			high, again := r.Next(math.MaxUint64, attempt, e)
-			any, _ := r.Next(rnd.Uint64(), attempt, e)
-			if !again || high > r.Cap || any <= 0 || any > high {
-				t.Fatalf("%+v, attempt %d: %s of %s", r, attempt, any, high)
+			drawn, _ := r.Next(rnd.Uint64(), attempt, e)
+			if !again || high > r.Cap || drawn <= 0 || drawn > high {
+				t.Fatalf("%+v, attempt %d: %s of %s", r, attempt, drawn, high)
 			}
 			if high < last {
 				t.Fatalf("%+v, attempt %d: the ceiling fell from %s to %s", r, attempt, last, high)

@@ -317,3 +317,25 @@ func BenchmarkSetStep(b *testing.B) {
 		}
 	}
 }
+
+// spy is a guard that listens to rounds and fails on anything else.
+type spy struct{ t *testing.T }
+
+func (spy) Listens() event.Kind { return event.KindRound }
+
+func (s spy) Step(ev event.Event) (Guard, Decision) {
+	if ev.Kind() != event.KindRound {
+		s.t.Errorf("was given %T", ev)
+	}
+	return s, Decision{}
+}
+
+func TestGuardsHearOnlyWhatTheyListenTo(t *testing.T) {
+	s := NewSet(MustProfile(ProfileDefault), Backstop{}, Env{})
+	s.entries = append(s.entries, entry{def: &Table[0], mode: Enforce, g: spy{t}, listens: spy{t}.Listens()})
+	for _, ev := range []event.Event{&event.Round{N: 1}, &event.Candidate{}, at(event.NextTool, 0), call("t", "{}", "")} {
+		if _, err := s.Step(ev, &host{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -98,9 +98,9 @@ func (s Settings) all() []Setting {
 // Param returns the value of one parameter in the unit of the table; 0 for a
 // name that is none.
 func (s Settings) Param(name, param string) int64 {
-	if i := Lookup(name); i >= 0 && i < len(s.rows) {
+	if i := Lookup(name); i >= 0 {
 		if j := Table[i].param(param); j >= 0 {
-			return s.rows[i].Values[j]
+			return s.all()[i].Values[j]
 		}
 	}
 	return 0

@@ -251,6 +251,21 @@ func TestZeroSettingsAreProfileNone(t *testing.T) {
 	NewSet(zero, Backstop{}, Env{})
 }
 
+func TestParam(t *testing.T) {
+	for _, s := range []Settings{{}, MustProfile(ProfileNone), MustProfile(ProfileDefault)} {
+		for i := range Table {
+			for j, p := range Table[i].Params {
+				if got := s.Param(Table[i].Name, p.Name); got != p.Default || got != s.Get(Table[i].Name).Values[j] {
+					t.Errorf("%s.%s: %d", Table[i].Name, p.Name, got)
+				}
+			}
+		}
+		if s.Param("stuck", "none such") != 0 || s.Param("none such", "abort") != 0 {
+			t.Error("a parameter that is none has a value")
+		}
+	}
+}
+
 func TestProfiles(t *testing.T) {
 	for _, name := range Profiles() {
 		s, err := Profile(name)

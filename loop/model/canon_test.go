@@ -208,6 +208,14 @@ func FuzzAppendString(f *testing.F) {
 		if utf8.ValidString(s) && back != s {
 			t.Fatalf("%q came back as %q", s, back)
 		}
+		raw, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := jsontext.Value(raw)
+		if err := want.Canonicalize(); err != nil || string(want) != string(out) {
+			t.Fatalf("%q gave %s, another path %s (%v)", s, out, want, err)
+		}
 		if string(AppendString(nil, back)) != string(out) {
 			t.Fatalf("%q: writing what was read gives other bytes", s)
 		}

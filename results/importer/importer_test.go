@@ -79,7 +79,14 @@ func TestTiny(t *testing.T) {
 	var all bytes.Buffer
 	for _, name := range names {
 		verify(t, name, got[name])
-		fmt.Fprintf(&all, "== %s\n%s", name, got[name])
+		fmt.Fprintf(&all, "== %s\n", name)
+		for r := session.NewReader(bytes.NewReader(got[name])); ; {
+			l, err := r.Next()
+			if err != nil {
+				break
+			}
+			fmt.Fprintf(&all, "%s%s\n", l.Type, l.Payload())
+		}
 	}
 	for _, e := range res.Entries("run", "suite") {
 		line, err := e.Encode()

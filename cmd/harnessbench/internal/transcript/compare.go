@@ -37,9 +37,22 @@ type Change struct {
 // TurnStatus says what is equal in one turn of a lane; turn 0 is what stands
 // before the first.
 type TurnStatus struct {
-	Lane   string            `json:"lane"`
-	Turn   int               `json:"turn"`
-	Status map[string]Status `json:"status"` // by the names in Aspects
+	Lane   string
+	Turn   int
+	Status [len(aspects)]Status // in the order of aspects
+}
+
+// MarshalJSON writes {"lane":..., "turn":..., "status":{aspect: status, ...}}.
+func (t TurnStatus) MarshalJSON() ([]byte, error) {
+	b := model.AppendString([]byte(`{"lane":`), t.Lane)
+	b = fmt.Appendf(b, `,"turn":%d,"status":{`, t.Turn)
+	for i, name := range aspects {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = fmt.Appendf(b, `"%s":"%s"`, name, t.Status[i])
+	}
+	return append(b, "}}"...), nil
 }
 
 // Status is how one aspect of a turn compares.
@@ -54,8 +67,8 @@ const (
 	Neither Status = "none"
 )
 
-// Aspects are what is compared of a turn, in the order of its stages.
-var Aspects = []string{"messages", "request", "attempts", "answer", "calls", "results", "guards", "end", "state"}
+// aspects are what is compared of a turn, in the order of its stages.
+var aspects = [...]string{"messages", "request", "attempts", "answer", "calls", "results", "guards", "end", "state"}
 
 var aspectOf = map[session.Type]int{
 	session.TypePart: 0, session.TypeRequest: 1, session.TypeAttempt: 2, session.TypeResponse: 3,
@@ -248,10 +261,10 @@ func (c *Comparison) turn(a, b *group) {
 	if some == nil {
 		some = b
 	}
-	t := TurnStatus{Lane: some.lane, Turn: some.turn, Status: map[string]Status{}}
-	for i, name := range Aspects {
+	t := TurnStatus{Lane: some.lane, Turn: some.turn}
+	for i := range aspects {
 		x, y := pick(a, i), pick(b, i)
-		t.Status[name] = compareEntries(x, y)
+		t.Status[i] = compareEntries(x, y)
 		for j := range min(len(x), len(y)) {
 			if x[j].id != y[j].id {
 				c.IDs = Differs
@@ -386,7 +399,7 @@ func (d *Difference) in(x, y *entry, at int) {
 
 func aspectName(t session.Type) string {
 	if i, ok := aspectOf[t]; ok {
-		return Aspects[i]
+		return aspects[i]
 	}
 	return "other"
 }

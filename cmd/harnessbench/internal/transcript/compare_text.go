@@ -78,28 +78,19 @@ func missing(v string) string {
 // printTurns prints one row for each run of turns that compare alike.
 func (c *Comparison) printTurns(p *printer) {
 	head := fmt.Sprintf("%-12s", "turn")
-	for _, name := range Aspects {
+	for _, name := range aspects {
 		head += name + "  "
 	}
 	p.line(p.paint(bold, strings.TrimRight(head, " ")))
 	for i := 0; i < len(c.Turns); {
 		j := i + 1
-		for j < len(c.Turns) && c.Turns[j].Lane == c.Turns[i].Lane && c.Turns[i].Turn > 0 && c.alike(i, j) {
+		for j < len(c.Turns) && c.Turns[j].Lane == c.Turns[i].Lane && c.Turns[i].Turn > 0 && c.Turns[j].Status == c.Turns[i].Status {
 			j++
 		}
 		p.line(c.row(p, i, j-1))
 		i = j
 	}
 	p.line(p.paint(dim, "= equal  ≠ different  A B only there  · in neither"))
-}
-
-func (c *Comparison) alike(i, j int) bool {
-	for _, name := range Aspects {
-		if c.Turns[i].Status[name] != c.Turns[j].Status[name] {
-			return false
-		}
-	}
-	return true
 }
 
 func (c *Comparison) row(p *printer, from, to int) string {
@@ -115,8 +106,8 @@ func (c *Comparison) row(p *printer, from, to int) string {
 		name = clip(safeLine(t.Lane), 8) + " " + name
 	}
 	out := name + strings.Repeat(" ", max(1, 12-textWidth(name)))
-	for _, aspect := range Aspects {
-		status := t.Status[aspect]
+	for i, aspect := range aspects {
+		status := t.Status[i]
 		look := plain
 		switch status {
 		case Same:

@@ -109,7 +109,7 @@ func (p *printer) text(b block, text string) {
 				after, more, piece = text[len(raw):], true, true
 			}
 		}
-		rows := wrap(strings.ReplaceAll(cli.Sanitize(raw), "\t", "    "), p.width-textWidth(b.rest))
+		rows := wrap(strings.ReplaceAll(cli.Sanitize(raw), "\t", "    "), p.width-leadWidth(b.rest))
 		for i, row := range rows {
 			if b.lines > 0 && left == 0 {
 				p.cut(b, strings.Join(rows[i:], ""), after, more && !piece)
@@ -141,7 +141,7 @@ func (p *printer) cut(b block, rest, after string, breaks bool) {
 	} else {
 		what += " more"
 	}
-	p.line(b.rest + p.paint(dim, "… "+what+" (--full shows all)"))
+	p.text(block{first: b.rest, rest: b.rest, style: dim}, "… "+what+" (--full shows all)")
 }
 
 // cutRunes is the beginning of s of at most n bytes, at a rune's border.
@@ -159,6 +159,18 @@ func cutRunes(s string, n int) string {
 var cond = &runewidth.Condition{StrictEmojiNeutral: true}
 
 func textWidth(s string) int { return cond.StringWidth(s) }
+
+// leadWidth is the width of what stands before a line, which may be painted.
+func leadWidth(s string) int {
+	for {
+		from := strings.IndexByte(s, 0x1b)
+		if from < 0 {
+			return textWidth(s)
+		}
+		to := strings.IndexByte(s[from:], 'm')
+		s = s[:from] + s[from+to+1:]
+	}
+}
 
 // wrap breaks a line without newlines into rows of at most width columns, at
 // spaces where there are some. An empty line is one empty row.

@@ -160,7 +160,7 @@ func (s *show) call(c *call) {
 	}
 	b := block{first: first, rest: "      ", lines: s.lines(argLines)}
 	// The name stands before the arguments on their first line.
-	pad := textWidth("  → "+name+" ") - textWidth(b.rest)
+	pad := textWidth("  → "+name+" ") - leadWidth(b.rest)
 	if pad > s.width/2 {
 		s.line(first)
 		b.first, pad = b.rest, 0

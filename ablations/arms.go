@@ -1,0 +1,124 @@
+package ablations
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/scenarios/strictyaml"
+)
+
+// ArmSpec is one arm as written: a profile with changes.
+type ArmSpec struct {
+	strictyaml.Pos
+	Name    string                      `yaml:"name,required" doc:"stands in tables and file names"`
+	Profile string                      `yaml:"profile" doc:"the settings that guards changes; default default" enum:"none|default|full"`
+	Guards  map[string]*strictyaml.Node `yaml:"guards" doc:"guard: a mode (enforce, shadow, off), or a mapping of mode and parameters"`
+	Prompt  *Prompt                     `yaml:"prompt" doc:"system prompt instead of the standard one"`
+	Models  []string                    `yaml:"models" doc:"the models that this arm runs on; default: all of the suite"`
+}
+
+// Arm is one harness configuration under test.
+type Arm struct {
+	Name   string
+	Guards guard.Settings
+	Prompt string   // system prompt; empty = the standard one
+	Models []string // the models that it runs on; nil = all of the suite
+	Levels []Level  // of a full-factorial arm: where it stands
+}
+
+// Level is one value of one factor.
+type Level struct {
+	Factor string `yaml:"factor"`
+	Level  string `yaml:"level"`
+}
+
+// On reports whether the arm runs on a model.
+func (a *Arm) On(model string) bool { return a.Models == nil || slices.Contains(a.Models, model) }
+
+// same reports whether two arms configure the same harness.
+func (a *Arm) same(b *Arm) bool {
+	return len(guard.Differ(a.Guards, b.Guards)) == 0 && a.Prompt == b.Prompt && slices.Equal(a.Models, b.Models)
+}
+
+// build makes the arm. folder is where prompt files begin.
+func (a *ArmSpec) build(folder string) (Arm, error) {
+	if !plainName(a.Name) {
+		return Arm{}, a.Errorf("use letters, digits, '-', '_' and '.'", "the arm name %.60q cannot stand in a file name", a.Name)
+	}
+	profile := a.Profile
+	if profile == "" {
+		profile = guard.ProfileDefault
+	}
+	set, err := guard.Profile(profile)
+	if err != nil {
+		return Arm{}, a.Errorf("correct it", "arm %s: %v", a.Name, err)
+	}
+	names := make([]string, 0, len(a.Guards))
+	for name := range a.Guards {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if set, err = applyNode(set, name, a.Guards[name]); err != nil {
+			return Arm{}, err
+		}
+	}
+	prompt := ""
+	if a.Prompt != nil {
+		if prompt, err = a.Prompt.read(folder); err != nil {
+			return Arm{}, err
+		}
+	}
+	return Arm{Name: a.Name, Guards: set, Prompt: prompt, Models: slices.Clone(a.Models)}, nil
+}
+
+// applyNode sets one guard from YAML: a mode, or a mapping of mode and
+// parameters.
+func applyNode(set guard.Settings, name string, n *strictyaml.Node) (guard.Settings, error) {
+	wrap := func(n *strictyaml.Node, err error) error { return n.Errorf("see: harnessbench guards", "%v", err) }
+	if n.Kind == strictyaml.String {
+		out, err := set.With(name, guard.Mode(n.Value))
+		if err != nil {
+			return set, wrap(n, err)
+		}
+		return out, nil
+	}
+	if n.Kind != strictyaml.Map {
+		return set, n.Errorf("write enforce, shadow, off, or a mapping of parameters", "the guard %s is set to neither a mode nor parameters", name)
+	}
+	for i, key := range n.Keys {
+		val := n.Items[i]
+		var out guard.Settings
+		var err error
+		switch {
+		case val.Kind == strictyaml.List || val.Kind == strictyaml.Map || val.Kind == strictyaml.Null:
+			return set, val.Errorf("write one value", "%s.%s is no single value", name, key.Value)
+		case key.Value == "mode":
+			out, err = set.With(name, guard.Mode(val.Value))
+		default:
+			out, err = set.WithParam(name, key.Value, val.Value)
+		}
+		if err != nil {
+			return set, wrap(val, err)
+		}
+		set = out
+	}
+	return set, nil
+}
+
+// ParseChange applies one change as the command line writes it:
+// guard.NAME=MODE or guard.NAME.PARAM=VALUE.
+func ParseChange(set guard.Settings, change string) (guard.Settings, error) {
+	key, value, ok := strings.Cut(change, "=")
+	parts := strings.Split(key, ".")
+	if !ok || parts[0] != "guard" || len(parts) < 2 || len(parts) > 3 {
+		return set, fmt.Errorf("%q: write guard.NAME=MODE or guard.NAME.PARAM=VALUE", change)
+	}
+	if len(parts) == 2 || parts[2] == "mode" {
+		return set.With(parts[1], guard.Mode(value))
+	}
+	return set.WithParam(parts[1], parts[2], value)
+}
+

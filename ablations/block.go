@@ -1,0 +1,207 @@
+package ablations
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/harnessbench/harnessbench/ablations/trial"
+	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/replayer"
+	"github.com/harnessbench/harnessbench/results"
+)
+
+// one runs a trial, and with the last of its block journals them all.
+func (r *runner) one(j job) {
+	b := j.b
+	m, out, err := r.trial(j)
+	b.mu.Lock()
+	switch {
+	case err == nil:
+		b.meters[j.at], b.outcome[j.at] = m, out
+	case errors.Is(err, errBudget):
+		b.cut = true
+		b.stop() // its other trials would not count either
+	default:
+		b.broken = true
+	}
+	b.left--
+	last, cut, broken := b.left == 0, b.cut, b.broken
+	stopped := b.ctx.Err() != nil
+	b.mu.Unlock()
+	if err != nil && !errors.Is(err, errBudget) && !stopped {
+		r.fail(err)
+	}
+	if cut {
+		r.mu.Lock()
+		r.spent = true
+		r.mu.Unlock()
+	}
+	if !last {
+		return
+	}
+	defer b.stop()
+	if cut || broken {
+		return
+	}
+	if err := r.finish(b); err != nil {
+		r.fail(err)
+	}
+}
+
+// trial runs or resumes one trial.
+func (r *runner) trial(j job) (*meter, *trial.Outcome, error) {
+	t := j.b.trials[j.at]
+	spec := r.spec(t)
+	m := &meter{pool: j.b.pool, ledger: r.ledger, prices: trial.Prices(t.Model)}
+	o := trial.Options{
+		Session: filepath.Join(r.o.Dir, SessionsDir, t.SessionName()), Sync: r.o.Sync, Temp: r.temp,
+		Model: func(live model.Model) model.Model { m.Model = live; return m },
+	}
+	if r.o.Resume {
+		out, err := r.resume(j, spec, o, m)
+		if out != nil || err != nil {
+			return m, out, err
+		}
+		m.uses = nil // the recording could not be used
+	}
+	o.Overwrite = r.o.Resume
+	out, err := trial.Run(j.b.ctx, spec, o)
+	return m, out, err
+}
+
+// spec makes the trial's specification.
+func (r *runner) spec(t *Trial) trial.Spec {
+	s := trial.Spec{Scenario: t.Scenario, Model: t.Model, Arm: t.Arm.Name, Guards: t.Arm.Guards, Prompt: t.Arm.Prompt,
+		Repetition: t.Repetition, Seed: r.plan.Suite.Seed}
+	if r.plan.Suite.Coupling == Independent {
+		s.Salt = t.Arm.Name
+	}
+	if most := r.plan.Suite.Budgets.TrialMicroUSD; most > 0 {
+		sc := *t.Scenario
+		sc.Limits.CostMicroUSD = least(sc.Limits.CostMicroUSD, most)
+		s.Scenario = &sc
+	}
+	return s
+}
+
+// previous is the recording that an interrupted run left of a trial, moved aside
+// so that a new one can be written: the finished session, or the partial one.
+// Where an earlier resumption was interrupted too, the recording that got
+// further counts.
+func previous(path string) (string, error) {
+	aside := path + ".resume"
+	best, size := "", int64(-1)
+	for _, name := range []string{path, path + partialSuffix, aside} {
+		info, err := os.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if !info.Mode().IsRegular() {
+			return "", fmt.Errorf("%s is no regular file", name)
+		}
+		if info.Size() > size {
+			best, size = name, info.Size()
+		}
+	}
+	if best == "" || best == aside {
+		return best, nil
+	}
+	return aside, os.Rename(best, aside)
+}
+
+const partialSuffix = ".partial"
+
+// resume takes a trial up from its recording. Nil and nil say that there is none,
+// or none that fits: the trial begins anew.
+func (r *runner) resume(j job, spec trial.Spec, o trial.Options, m *meter) (*trial.Outcome, error) {
+	path, err := previous(o.Session)
+	if path == "" || err != nil {
+		return nil, err
+	}
+	rec, err := replayer.Resume(path)
+	if err != nil {
+		return nil, os.Remove(path)
+	}
+	rec.Served = m.served
+	o.Drive, o.Overwrite = rec.Drive, true
+	out, err := trial.Run(j.b.ctx, spec, o)
+	err = errors.Join(err, rec.Close())
+	switch {
+	case errors.Is(err, replayer.ErrChanged):
+		return nil, errors.Join(os.Remove(path), removeIfThere(o.Session+partialSuffix))
+	case err != nil:
+		return nil, err
+	}
+	r.mu.Lock()
+	r.progress.Resumed++
+	r.mu.Unlock()
+	return out, os.Remove(path)
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// finish journals a block whose trials are all done.
+func (r *runner) finish(b *block) error {
+	spent := attribute(b.meters)
+	down := answeredNone(b.outcome)
+	entries := make([]results.Entry, len(b.trials))
+	for i, t := range b.trials {
+		entries[i] = r.entry(t, b.outcome[i], spent[i], down)
+	}
+	b.outcome, b.meters, b.pool = nil, nil, nil
+	if err := r.journal.Append(entries...); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.progress.Done += len(entries)
+	if r.o.Done != nil {
+		for i := range entries {
+			r.o.Done(&entries[i].Trial)
+		}
+	}
+	return nil
+}
+
+// answeredNone reports whether the provider answered no arm of a block: then the
+// block says nothing of the harness, and its trials are errored. A single arm
+// that got an answer shows that the provider was there.
+func answeredNone(outs []*trial.Outcome) bool {
+	for _, o := range outs {
+		if o.Tally.Answers > 0 || o.End.Reason != event.ModelError {
+			return false
+		}
+	}
+	return true
+}
+
+// errored says whether the infrastructure failed a trial rather than the harness
+// or the model: such a trial is in no denominator.
+func errored(out *trial.Outcome, down bool) (class, why string) {
+	end, last := out.End, out.Tally.LastError
+	switch {
+	case end.Reason == event.InternalError:
+		return results.ErrorInternal, end.Evidence
+	case end.Reason == event.ModelError && last != nil && last.Kind == model.ErrAuth:
+		return results.ErrorAuth, last.Error()
+	case end.Reason == event.ModelError && last != nil && last.Kind == model.ErrQuota:
+		return results.ErrorQuota, last.Error()
+	case down && last != nil:
+		return results.ErrorProvider, last.Error()
+	case out.Overall.Verdict == results.Ungraded:
+		return results.ErrorGrader, out.Overall.Reason
+	}
+	return "", ""
+}

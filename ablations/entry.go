@@ -1,0 +1,68 @@
+package ablations
+
+import (
+	"github.com/harnessbench/harnessbench/ablations/trial"
+	"github.com/harnessbench/harnessbench/results"
+)
+
+// entry makes the journal's line of a finished trial.
+func (r *runner) entry(t *Trial, out *trial.Outcome, spent spending, down bool) results.Entry {
+	end, tally := out.End, out.Tally
+	row := results.Trial{
+		RunID: r.runID, Suite: r.plan.Suite.Name, Scenario: t.Scenario.ID, ScenarioDigest: t.Scenario.Digest,
+		Tags: append([]string(nil), t.Scenario.Tags...), Harms: t.Scenario.Tagged(results.HarmsTag),
+		Model: t.Model, Simulated: trial.IsSimulated(t.Model), Arm: t.Arm.Name, Repetition: t.Repetition,
+		Seed:    trial.RepetitionSeed(r.plan.Suite.Seed, t.Scenario.ID, t.Repetition),
+		Outcome: string(end.Reason), Backstop: end.Backstop, Verdict: out.Overall.Verdict,
+		Turns: end.Turns, ModelCalls: end.Attempts, ToolCalls: len(tally.Calls),
+		InputUncached: &end.Usage.InputUncached, CacheRead: &end.Usage.CacheRead, CacheWrite: &end.Usage.CacheWrite,
+		Output: &end.Usage.Output, Reasoning: &end.Usage.Reasoning,
+		ModelUS: results.Micros(tally.ModelTime), ToolUS: results.Micros(tally.ToolTime), WaitUS: results.Micros(tally.WaitTime),
+		SpentTokens: &spent.tokens,
+		Session:     t.SessionName(), SessionDigest: out.Digest.String(), Guards: tally.GuardCounts(t.Arm.Guards),
+	}
+	if end.Cost.Known {
+		row.CostUSD = usdOf(end.Cost.Pico)
+	}
+	if spent.known {
+		row.SpentUSD = usdOf(spent.pico)
+	}
+	if class, why := errored(out, down); class != "" {
+		row.Errored, row.ErrorClass, row.ErrorText = true, &class, &why
+		row.Verdict = results.Ungraded
+	}
+	if row.Verdict != results.Ungraded {
+		row.Score = &out.Overall.Score
+	}
+	return results.Entry{Trial: row, Verdicts: r.verdicts(t, out), Events: r.firings(t, tally)}
+}
+
+// usdOf turns 1e-12 USD into USD.
+func usdOf(pico int64) *float64 {
+	usd := float64(pico) / 1e12
+	return &usd
+}
+
+func (r *runner) verdicts(t *Trial, out *trial.Outcome) []results.Verdict {
+	rows := make([]results.Verdict, 0, len(out.Verdicts))
+	for _, v := range out.Verdicts {
+		row := results.Verdict{RunID: r.runID, Scenario: t.Scenario.ID, Model: t.Model, Arm: t.Arm.Name, Repetition: t.Repetition,
+			Index: len(rows), Grader: v.Grader, Type: v.Type, Version: v.Version, Digest: v.Digest,
+			Gate: v.Gate, Primary: v.Primary, Verdict: v.Verdict, Reason: v.Reason, Evidence: v.Evidence}
+		if v.Verdict != results.Ungraded {
+			row.Score = &v.Score
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func (r *runner) firings(t *Trial, tally *trial.Tally) []results.GuardEvent {
+	rows := make([]results.GuardEvent, 0, len(tally.Firings))
+	for i, f := range tally.Firings {
+		rows = append(rows, results.GuardEvent{RunID: r.runID, Scenario: t.Scenario.ID, Model: t.Model, Arm: t.Arm.Name,
+			Repetition: t.Repetition, Index: i, Lane: f.Lane, Turn: f.Turn, AtUS: f.At.Microseconds(),
+			Guard: f.Name, Version: f.Version, Mode: f.Mode, Act: f.Act, On: f.On, Evidence: f.Evidence})
+	}
+	return rows
+}

@@ -1,0 +1,146 @@
+package ablations
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/harnessbench/harnessbench/results"
+)
+
+// CutFile says which blocks a budget kept from being run.
+const CutFile = "cut.json"
+
+// Cut is the content of CutFile.
+type Cut struct {
+	Schema string     `json:"schema"`
+	Reason string     `json:"reason"`
+	Trials int        `json:"trials"`
+	Blocks []CutBlock `json:"blocks"` // in plan order
+}
+
+// CutBlock names one block that was not run.
+type CutBlock struct {
+	Scenario   string `json:"scenario"`
+	Model      string `json:"model"`
+	Repetition int    `json:"repetition"`
+	Trials     int    `json:"trials"`
+}
+
+// CutSchema is the value of a Cut's schema.
+const CutSchema = "harnessbench/cut/v1"
+
+// reopen takes up an unfinished run: the lock must be the plan's, the journal says
+// what is done. Blocks of which only a part is journaled, and trials that the
+// harness itself failed, are done again; what they spent counts.
+func (r *runner) reopen(lock []byte) error {
+	have, err := os.ReadFile(filepath.Join(r.o.Dir, LockFile))
+	if err != nil {
+		return fmt.Errorf("run folder: %w", err)
+	}
+	if !bytes.Equal(have, lock) {
+		return fmt.Errorf("%s: the run was made with another version of its suite; run it anew", filepath.Join(r.o.Dir, LockFile))
+	}
+	if err := os.MkdirAll(filepath.Join(r.o.Dir, SessionsDir), 0o755); err != nil {
+		return fmt.Errorf("run folder: %w", err)
+	}
+	path := filepath.Join(r.o.Dir, results.JournalFile)
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		r.journal, err = results.CreateJournal(path)
+		return err
+	}
+	c, err := results.ReadJournalFile(path)
+	if err != nil {
+		return err
+	}
+	whole := r.wholeBlocks(c.Trials())
+	j, kept, err := results.ResumeJournal(path, func(t *results.Trial) bool {
+		return !whole[blockOf(t)] || t.ErrorClass != nil && *t.ErrorClass == results.ErrorInternal
+	})
+	if err != nil {
+		return err
+	}
+	r.journal = j
+	for _, t := range kept.Trials() {
+		r.carry(&t)
+	}
+	return nil
+}
+
+// blockID names the block of a journaled trial.
+type blockID struct {
+	scenario, model string
+	rep             int
+}
+
+func blockOf(t *results.Trial) blockID { return blockID{t.Scenario, t.Model, t.Repetition} }
+
+// wholeBlocks says which blocks are journaled with all their trials, none of
+// which is to be run again.
+func (r *runner) wholeBlocks(rows []results.Trial) map[blockID]bool {
+	want, have := map[blockID]int{}, map[blockID]int{}
+	for i := range r.plan.Trials {
+		t := &r.plan.Trials[i]
+		want[blockID{t.Scenario.ID, t.Model, t.Repetition}]++
+	}
+	for i := range rows {
+		if c := rows[i].ErrorClass; c == nil || *c != results.ErrorInternal {
+			have[blockOf(&rows[i])]++
+		}
+	}
+	whole := make(map[blockID]bool, len(have))
+	for id, n := range have {
+		whole[id] = n == want[id]
+	}
+	return whole
+}
+
+// carry counts what a journaled trial spent into the budget.
+func (r *runner) carry(t *results.Trial) {
+	var pico, tokens int64
+	if t.SpentUSD != nil {
+		pico = int64(*t.SpentUSD*1e12 + 0.5)
+	}
+	if t.SpentTokens != nil {
+		tokens = *t.SpentTokens
+	}
+	r.ledger.carry(pico, tokens)
+}
+
+// writeCut notes the blocks that were not run.
+func (r *runner) writeCut() error {
+	c := Cut{Schema: CutSchema, Reason: "budget", Trials: r.progress.Cut}
+	for _, b := range r.blocks {
+		t := b.trials[0]
+		if !r.journal.Has(t.Key()) {
+			c.Blocks = append(c.Blocks, CutBlock{t.Scenario.ID, t.Model, t.Repetition, len(b.trials)})
+		}
+	}
+	data, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(r.o.Dir, CutFile), append(data, '\n'))
+}
+
+func removeCut(dir string) error { return removeIfThere(filepath.Join(dir, CutFile)) }
+
+// ReadCut returns what a budget cut of a run; nil when it cut nothing.
+func ReadCut(dir string) (*Cut, error) {
+	path := filepath.Join(dir, CutFile)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var c Cut
+	if err := json.Unmarshal(data, &c); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &c, nil
+}

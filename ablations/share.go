@@ -1,0 +1,200 @@
+package ablations
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/harnessbench/harnessbench/loop"
+	"github.com/harnessbench/harnessbench/loop/model"
+)
+
+// answerKey names a model answer that arms of one block may share: equal
+// requests (chain and params), asked equally often before.
+type answerKey struct {
+	chain, params model.Digest
+	lane          string
+	purpose       model.Purpose
+	occurrence    int
+}
+
+func keyOf(req *model.Request) answerKey {
+	return answerKey{req.Chain(), req.ParamsDigest, req.Lane, req.Purpose, req.Occurrence}
+}
+
+// answers are the model answers of one block, complete or in flight. Errors are
+// never shared: who waited for one asks itself.
+type answers struct {
+	mu sync.Mutex
+	m  map[answerKey]*answer
+}
+
+type answer struct {
+	done chan struct{} // closed when resp stands or the call failed
+	resp *model.Response
+}
+
+func newAnswers() *answers { return &answers{m: map[answerKey]*answer{}} }
+
+// join returns the entry of a key; mine says that the caller has to fill it.
+func (a *answers) join(k answerKey) (e *answer, mine bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if e = a.m[k]; e != nil {
+		return e, false
+	}
+	e = &answer{done: make(chan struct{})}
+	a.m[k] = e
+	return e, true
+}
+
+// settle fills an entry, or takes it away after an error.
+func (a *answers) settle(k answerKey, e *answer, resp *model.Response) {
+	a.mu.Lock()
+	if resp == nil {
+		delete(a.m, k)
+	}
+	e.resp = resp
+	a.mu.Unlock()
+	close(e.done)
+}
+
+// offer puts an answer that came from a recording in, unless one is there, and
+// reports whether it was new.
+func (a *answers) offer(k answerKey, resp *model.Response) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.m[k] != nil {
+		return false
+	}
+	e := &answer{done: make(chan struct{}), resp: resp}
+	close(e.done)
+	a.m[k] = e
+	return true
+}
+
+// use is one answered or failed model call of a trial, as the block attributes
+// it.
+type use struct {
+	key   answerKey
+	id    string // the model that answered
+	usage model.Usage
+	own   bool // never shared: an error's usage
+}
+
+// meter is the model of one trial: it shares answers with the block's other
+// arms, keeps the run's budgets, and notes what was used. A trial's loop is one
+// goroutine, and so is its meter.
+type meter struct {
+	model.Model
+	pool   *answers // nil = nothing is shared
+	ledger *ledger
+	prices map[string]loop.Prices
+	uses   []use
+}
+
+// Generate implements model.Model.
+func (m *meter) Generate(ctx context.Context, req *model.Request, onDelta func(model.Delta)) (*model.Response, error) {
+	key := keyOf(req)
+	if m.pool == nil {
+		return m.ask(ctx, req, key, onDelta)
+	}
+	for {
+		e, mine := m.pool.join(key)
+		if mine {
+			resp, err := m.ask(ctx, req, key, onDelta)
+			m.pool.settle(key, e, resp)
+			return resp, err
+		}
+		select {
+		case <-e.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if e.resp != nil {
+			m.uses = append(m.uses, use{key: key, id: e.resp.Model, usage: e.resp.Usage})
+			return e.resp, nil
+		}
+	}
+}
+
+// ask makes the call itself, inside the budgets.
+func (m *meter) ask(ctx context.Context, req *model.Request, key answerKey, onDelta func(model.Delta)) (*model.Response, error) {
+	hold, err := m.ledger.reserve(req, m.prices)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := m.Model.Generate(ctx, req, onDelta)
+	switch {
+	case err == nil:
+		m.ledger.settle(hold, resp.Model, resp.Usage, m.prices)
+		m.uses = append(m.uses, use{key: key, id: resp.Model, usage: resp.Usage})
+	default:
+		var merr *model.Error
+		var usage model.Usage
+		if errors.As(err, &merr) {
+			usage = merr.Usage
+			m.uses = append(m.uses, use{key: key, id: req.Params.Model, usage: usage, own: true})
+		}
+		m.ledger.settle(hold, req.Params.Model, usage, m.prices)
+	}
+	return resp, err
+}
+
+// served notes an answer that a resumed trial took from its recording: it was
+// paid for before, and the block's other arms may have it.
+func (m *meter) served(req *model.Request, resp *model.Response) {
+	key := keyOf(req)
+	shared := *resp
+	if shared.Model == "" {
+		shared.Model = req.Params.Model
+	}
+	if m.pool == nil || m.pool.offer(key, &shared) {
+		m.ledger.pay(shared.Model, shared.Usage, m.prices)
+	}
+	m.uses = append(m.uses, use{key: key, id: shared.Model, usage: shared.Usage})
+}
+
+// spending is what a trial really cost: tokens, and money where all prices are
+// known.
+type spending struct {
+	tokens int64
+	pico   int64
+	known  bool
+}
+
+// attribute charges the calls of a block to its trials in the order of the
+// plan: the first trial that used an answer pays for it, whoever called first.
+func attribute(meters []*meter) []spending {
+	paid := map[answerKey]bool{}
+	out := make([]spending, len(meters))
+	for i, m := range meters {
+		out[i].known = true
+		for _, u := range m.uses {
+			if !u.own && m.pool != nil {
+				if paid[u.key] {
+					continue
+				}
+				paid[u.key] = true
+			}
+			out[i].tokens += u.usage.Total()
+			pico, known := price(u.id, u.usage, m.prices)
+			out[i].pico += pico
+			out[i].known = out[i].known && known
+		}
+	}
+	return out
+}
+
+// price is the cost of usage in 1e-12 USD. No tokens cost nothing, whatever the
+// price.
+func price(id string, u model.Usage, prices map[string]loop.Prices) (pico int64, known bool) {
+	if u == (model.Usage{}) {
+		return 0, true
+	}
+	p, ok := prices[id]
+	if !ok {
+		return 0, false
+	}
+	return u.InputUncached*p.InputUncached + u.CacheRead*p.CacheRead + u.CacheWrite*p.CacheWrite + u.Output*p.Output, true
+}

@@ -1,0 +1,53 @@
+package parquet
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/harnessbench/harnessbench/results"
+)
+
+func BenchmarkWriteTrials(b *testing.B) { benchmarkWrite(b, trials(rowGroup)) }
+
+func BenchmarkWriteVerdicts(b *testing.B) {
+	rows := make([]results.Verdict, rowGroup)
+	for i := range rows {
+		rows[i] = results.Verdict{
+			RunID: "starter-0123456789ab", Scenario: fmt.Sprintf("scenario-%02d", i/1300%12), Model: "sim/weak", Arm: fmt.Sprintf("without-%d", i/5%13), Repetition: i % 5,
+			Grader: "answer", Type: "file_equals", Version: 1, Digest: strings.Repeat("cd", 32), Primary: true, Verdict: results.Pass, Score: ptr(1.0),
+			Reason: fmt.Sprintf("answer.txt equals %d", i%97),
+		}
+	}
+	benchmarkWrite(b, rows)
+}
+
+func BenchmarkWriteGuardEvents(b *testing.B) {
+	rows := make([]results.GuardEvent, rowGroup)
+	for i := range rows {
+		rows[i] = results.GuardEvent{
+			RunID: "starter-0123456789ab", Scenario: fmt.Sprintf("scenario-%02d", i/1300%12), Model: "sim/weak", Arm: fmt.Sprintf("without-%d", i/5%13), Repetition: i % 5,
+			Index: i % 3, Lane: "main", Turn: i % 50, AtUS: int64(i) * 31337 % 9_000_000, Guard: "stuck", Version: 1, Mode: results.Enforce, Act: "nudge", Evidence: "3 equal rounds",
+		}
+	}
+	benchmarkWrite(b, rows)
+}
+
+// benchmarkWrite says rows a second, of the clock and of the processor: on a
+// machine that others use too only the second means anything. Run it with
+// -cpu 1: then both are those of one core.
+func benchmarkWrite[T Row](b *testing.B, rows []T) {
+	b.ReportAllocs()
+	n, began := 0, cpuTime()
+	for b.Loop() {
+		if err := encode(io.Discard, "starter-0123456789ab", rows); err != nil {
+			b.Fatal(err)
+		}
+		n += len(rows)
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "rows/s")
+	if used := cpuTime() - began; used > 0 {
+		b.ReportMetric(float64(n)/used.Seconds(), "rows/cpu-s")
+	}
+}
