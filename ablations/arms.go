@@ -121,4 +121,3 @@ func ParseChange(set guard.Settings, change string) (guard.Settings, error) {
 	}
 	return set.WithParam(parts[1], parts[2], value)
 }
-

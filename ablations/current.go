@@ -22,7 +22,7 @@ func Current(suite string) (func(*session.Header) (*trial.Rebuilt, error), error
 	}
 	byID := make(map[string]*scenarios.Scenario, len(list))
 	for _, sc := range list {
-		byID[sc.ID] = sc
+		byID[sc.ID] = s.Limits.tighten(sc)
 	}
 	byArm := make(map[string]Arm, len(arms))
 	for _, a := range arms {
@@ -41,7 +41,7 @@ func Current(suite string) (func(*session.Header) (*trial.Rebuilt, error), error
 		if err != nil {
 			return nil, err
 		}
-		spec := trial.Spec{Scenario: sc, Model: h.Model, Arm: arm.Name, Guards: arm.Guards, Repetition: h.Repetition, Seed: seed}
+		spec := trial.Spec{Scenario: sc, Model: h.Model, Arm: arm.Name, Guards: arm.Guards, Prompt: arm.Prompt, Repetition: h.Repetition, Seed: seed}
 		return spec.Rebuilt()
 	}, nil
 }

@@ -76,6 +76,12 @@ type Errors struct {
 	Allow float64 `yaml:"allow" doc:"share of errored trials, 0 to 1, up to which a run still exits with 0" min:"0" max:"1"`
 }
 
+// UnmarshalNode implements strictyaml.Unmarshaler.
+func (e *Errors) UnmarshalNode(n *strictyaml.Node) error {
+	type file Errors
+	return decodeBounded(n, (*file)(e))
+}
+
 // Couplings of the arms of one block.
 const (
 	// SharedPrefix lets the arms of one (scenario, model, repetition) share model

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/harnessbench/harnessbench/scenarios"
 	"github.com/harnessbench/harnessbench/scenarios/builtin"
+	"github.com/harnessbench/harnessbench/scenarios/strictyaml"
 )
 
 //go:embed suites/*.yaml
@@ -84,7 +86,8 @@ func scenarioSuite(name string) (*Suite, []*scenarios.Scenario, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s.Name, s.Scenarios = sc.ID, []string{name}
+	s.Name, s.Scenarios, s.Tags, s.ExcludeTags = sc.ID, []string{name}, nil, nil
+	s.folder = filepath.Dir(filepath.Clean(name))
 	return s, []*scenarios.Scenario{sc}, nil
 }
 
@@ -107,22 +110,24 @@ func loadScenario(name string) (*scenarios.Scenario, error) {
 	return scenarios.LoadTxtar(name, data)
 }
 
-// Resolve loads the scenarios that the suite names, sorted by id. Patterns are
-// builtin/NAME or builtin/* (globs), or folders and .txtar files relative to the
-// suite's own folder (globs, ** crosses folders).
+// Resolve loads the scenarios that the suite names, sorted by id, without those
+// that its tags leave out. Patterns are builtin/NAME or builtin/* (globs), or
+// folders and .txtar files relative to the suite's own folder (globs, ** crosses
+// folders).
 func (s *Suite) Resolve() ([]*scenarios.Scenario, error) {
 	byID := map[string]*scenarios.Scenario{}
-	for _, pattern := range s.Scenarios {
-		found, err := s.match(pattern)
+	for i, pattern := range s.Scenarios {
+		at := s.at("scenarios", i)
+		found, err := s.match(at, pattern)
 		if err != nil {
 			return nil, err
 		}
 		if len(found) == 0 {
-			return nil, s.Errorf("see: harnessbench scenario list", "no scenario matches %q", pattern)
+			return nil, at.Errorf("see: harnessbench scenario list", "no scenario matches %.200q", pattern)
 		}
 		for _, sc := range found {
 			if other := byID[sc.ID]; other != nil && other.Digest != sc.Digest {
-				return nil, s.Errorf("rename one", "two scenarios have the id %q: %s and %s", sc.ID, other.Source, sc.Source)
+				return nil, at.Errorf("rename one", "two scenarios have the id %q: %s and %s", sc.ID, other.Source, sc.Source)
 			}
 			byID[sc.ID] = sc
 		}
@@ -132,20 +137,53 @@ func (s *Suite) Resolve() ([]*scenarios.Scenario, error) {
 		out = append(out, sc)
 	}
 	slices.SortFunc(out, func(a, b *scenarios.Scenario) int { return strings.Compare(a.ID, b.ID) })
-	return out, nil
+	return s.tagged(out)
 }
 
-func (s *Suite) match(pattern string) ([]*scenarios.Scenario, error) {
+// tagged keeps the scenarios that the suite's tags want. A tag that none of them
+// has is an error: it would silently change what is measured.
+func (s *Suite) tagged(list []*scenarios.Scenario) ([]*scenarios.Scenario, error) {
+	have := map[string]bool{}
+	for _, sc := range list {
+		for _, tag := range sc.Tags {
+			have[tag] = true
+		}
+	}
+	for _, key := range []struct {
+		name string
+		tags []string
+	}{{"tags", s.Tags}, {"exclude_tags", s.ExcludeTags}} {
+		for i, tag := range key.tags {
+			if !have[tag] {
+				names := slices.Sorted(maps.Keys(have))
+				return nil, s.at(key.name, i).Errorf("correct or remove it; their tags are "+strings.Join(names, ", "), "none of the scenarios has the tag %.60q", tag)
+			}
+		}
+	}
+	any := func(sc *scenarios.Scenario, tags []string) bool { return slices.ContainsFunc(tags, sc.Tagged) }
+	kept := slices.DeleteFunc(list, func(sc *scenarios.Scenario) bool {
+		return len(s.Tags) > 0 && !any(sc, s.Tags) || any(sc, s.ExcludeTags)
+	})
+	if len(kept) == 0 {
+		return nil, s.at("exclude_tags").Errorf("exclude fewer", "the tags leave no scenario")
+	}
+	return kept, nil
+}
+
+func (s *Suite) match(at strictyaml.Pos, pattern string) ([]*scenarios.Scenario, error) {
 	if b, ok := strings.CutPrefix(pattern, BuiltinPrefix); ok {
-		return matchBuiltin(s, b)
+		return matchBuiltin(at, b)
 	}
 	full := pattern
 	if !filepath.IsAbs(full) {
-		full = filepath.Join(filepath.Dir(s.File), full)
+		if s.folder == "" {
+			return nil, at.Errorf("write "+BuiltinPrefix+"NAME", "an embedded suite has no folder for %.200q", pattern)
+		}
+		full = filepath.Join(s.folder, filepath.FromSlash(full))
 	}
 	paths, err := doublestar.FilepathGlob(full)
 	if err != nil {
-		return nil, s.Errorf("** crosses folders, * does not", "the pattern %q is wrong: %v", pattern, err)
+		return nil, at.Errorf("** crosses folders, * does not", "the pattern %q is wrong: %v", pattern, err)
 	}
 	var out []*scenarios.Scenario
 	for _, p := range paths {
@@ -161,7 +199,7 @@ func (s *Suite) match(pattern string) ([]*scenarios.Scenario, error) {
 	return out, nil
 }
 
-func matchBuiltin(s *Suite, pattern string) ([]*scenarios.Scenario, error) {
+func matchBuiltin(at strictyaml.Pos, pattern string) ([]*scenarios.Scenario, error) {
 	all, err := builtin.All()
 	if err != nil {
 		return nil, err
@@ -170,7 +208,7 @@ func matchBuiltin(s *Suite, pattern string) ([]*scenarios.Scenario, error) {
 	for _, sc := range all {
 		ok, err := path.Match(pattern, sc.ID)
 		if err != nil {
-			return nil, s.Errorf("use * and ?", "the pattern %q is wrong: %v", BuiltinPrefix+pattern, err)
+			return nil, at.Errorf("use * and ?", "the pattern %q is wrong: %v", BuiltinPrefix+pattern, err)
 		}
 		if ok {
 			out = append(out, sc)

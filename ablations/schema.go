@@ -3,6 +3,7 @@ package ablations
 import (
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/harnessbench/harnessbench/scenarios/strictyaml"
 )
@@ -16,7 +17,8 @@ func decodeBounded(n *strictyaml.Node, into any) error {
 	v := reflect.ValueOf(into).Elem()
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
-		at := n.Get(f.Tag.Get("yaml"))
+		key, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		at := n.Get(key)
 		if at == nil || at.Kind == strictyaml.Null {
 			continue
 		}
@@ -32,7 +34,7 @@ func decodeBounded(n *strictyaml.Node, into any) error {
 		least, hasMin := bound(f, "min")
 		most, hasMax := bound(f, "max")
 		if hasMin && x < least || hasMax && x > most {
-			return at.Errorf("use "+span(f), "%s is %s", f.Tag.Get("yaml"), at.Value)
+			return at.Errorf("use "+span(f), "%s is %s", key, at.Value)
 		}
 	}
 	return nil

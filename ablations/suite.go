@@ -194,7 +194,8 @@ func (s *Suite) checkModels() error {
 
 func isModel(id string) bool {
 	provider, name, ok := strings.Cut(id, "/")
-	return ok && provider != "" && name != "" && len(id) <= maxNameBytes
+	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f }
+	return ok && provider != "" && name != "" && len(id) <= maxNameBytes && !strings.ContainsFunc(id, odd)
 }
 
 func badModel(at strictyaml.Pos, id string) error {

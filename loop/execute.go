@@ -27,7 +27,11 @@ func (r *run) timed(req *event.ToolRequest, op *tool.Op) outcome {
 	ctx, cancel := r.deps.Clock.WithTimeout(r.ctx, op.Deadline)
 	defer cancel()
 	o := outcome{Result: r.deps.Run.Run(ctx, op), deadline: op.Deadline}
-	o.Took, o.want = r.deps.Clock.Lapse(start, o.Took, op.Deadline)
+	lapse := r.deps.Clock.Lapse
+	if o.Declared {
+		lapse = r.deps.Clock.Declare
+	}
+	o.Took, o.want = lapse(start, o.Took, op.Deadline)
 	// A tool that saw its context end says timeout itself, on a real clock within
 	// the microsecond to which that measures. One that gave up earlier has its own
 	// reason and keeps its text.

@@ -34,7 +34,7 @@ func (r *run) infer() {
 		case r.err != nil:
 			return
 		case merr != nil:
-			r.retry(attempt, errs, merr)
+			r.retry(attempt, errs, merr, allowed.Budget)
 			errs++
 		default:
 			bigger, again, fired := r.truncatedEmpty(dropped, params.MaxTokens, resp)
@@ -136,9 +136,13 @@ func (r *run) asModelError(ctx context.Context, err error) *model.Error {
 }
 
 // retry records a failed attempt and asks the policy what to do about it.
-func (r *run) retry(attempt, errs int, e *model.Error) {
+func (r *run) retry(attempt, errs int, e *model.Error, budget time.Duration) {
 	policy, mode := r.guards.Retry()
 	wait, again := policy.Next(r.word("jitter", attempt), errs, e)
+	if budget > 0 {
+		// Nobody waits longer than the session lasts: the next checkpoint ends it.
+		wait = min(wait, max(budget-e.Elapsed, 0))
+	}
 	act, evidence := "retry", fmt.Sprintf("%s, wait %s", errName(e), wait)
 	if !again {
 		act, evidence = "give_up", fmt.Sprintf("%s after %d attempts", errName(e), errs+1)
@@ -151,7 +155,7 @@ func (r *run) retry(attempt, errs int, e *model.Error) {
 	// say so at the next checkpoint.
 	expired := e.Kind == model.ErrDeadline
 	r.charge(r.cfg.s.Params.Model, e.Usage)
-	r.emit(&event.Attempt{Head: r.head(), N: attempt, Err: e, Took: e.Elapsed, Wait: wait, Again: again || expired})
+	r.emit(&event.Attempt{Head: r.head(), N: attempt, Err: e, Took: e.Elapsed, Wait: wait, Again: again})
 	if fired && mode != guard.Off {
 		r.emit(r.policyFired("retry", mode, act, evidence))
 	}

@@ -185,7 +185,8 @@ func TestLimitsStopInMidBatch(t *testing.T) {
 	}{
 		{1, "success cancelled cancelled", event.ToolCallLimit, 1},
 		{2, "success success cancelled", event.ToolCallLimit, 2},
-		{3, "success success success", event.Completed, 3},
+		{3, "success success success", event.ToolCallLimit, 3}, // due at the next turn's start
+		{4, "success success success", event.Completed, 3},
 	} {
 		m := answers(calls("look", "look", "look"), say("done"))
 		tr := newTrial(t, m, []tool.Tool{ok("look", event.Read, "seen")}, guard.ProfileDefault)
@@ -228,6 +229,29 @@ func TestCancelInMidBatch(t *testing.T) {
 	wantLines(t, tr.sink.only("result"), "result 0 success", "result 1 success", "result 2 cancelled", "result 3 cancelled")
 	if len(m.asked) != 1 {
 		t.Errorf("the model was asked %d times", len(m.asked))
+	}
+}
+
+// A dropped answer is asked again, but not after a cancellation.
+func TestCancelledBetweenAttempts(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	m := &scripted{answer: func(int, context.Context, *model.Request) (*model.Response, error) {
+		cancel()
+		return truncated(), nil
+	}}
+	tr := newTrial(t, m, nil, guard.ProfileDefault)
+	tr.ctx = ctx
+	tr.wantEnd(t, event.CancelledRun)
+	wantLines(t, tr.sink.log[3:], "before turn", "before model", "request", "attempt dropped", "guard truncated_empty enforce ask_again", "state", "end cancelled")
+}
+
+// A budget that runs out in mid-turn stops before the next attempt.
+func TestBudgetBetweenAttempts(t *testing.T) {
+	m := answers(truncated(), say("done"))
+	tr := newTrial(t, m, nil, guard.ProfileDefault, "limits.tokens=500")
+	end := tr.wantEnd(t, event.TokenBudget)
+	if len(m.asked) != 1 || end.Turns != 1 || end.Attempts != 1 || end.Answer != "" {
+		t.Errorf("%+v", end)
 	}
 }
 

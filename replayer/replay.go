@@ -157,6 +157,10 @@ func (r *replay) configure(o Options) (*trial.Rebuilt, error) {
 	if err := r.plant(); err != nil {
 		return nil, nil
 	}
+	if from, ok := trial.Imported(h); ok {
+		r.settle(Noop, "imported from "+from+": what was asked is not recorded, so nothing can be replayed")
+		return nil, nil
+	}
 	if o.Current != nil {
 		return o.Current(h)
 	}

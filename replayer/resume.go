@@ -267,6 +267,15 @@ func (h *handover) Lapse(start, declared, limit time.Duration) (took, want time.
 	return c.Lapse(max(start-h.shift, 0), declared, limit)
 }
 
+// Declare implements clock.Clock.
+func (h *handover) Declare(start, declared, limit time.Duration) (took, want time.Duration) {
+	c := h.clock()
+	if c != h.live {
+		return h.taped.Declare(start, declared, limit)
+	}
+	return c.Declare(max(start-h.shift, 0), declared, limit)
+}
+
 // Sleep implements clock.Clock.
 func (h *handover) Sleep(ctx context.Context, d time.Duration) error {
 	return h.clock().Sleep(ctx, d)

@@ -37,7 +37,14 @@ func columns(out []Column, t reflect.Type, prefix string, depth int) ([]Column, 
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" && opts == "embed" {
+			var err error
+			if out, err = columns(out, f.Type, prefix, depth+1); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if pq, _, _ := strings.Cut(f.Tag.Get("parquet"), ","); pq != "" {
 			name = pq // a row: what the table has
 		}
@@ -57,7 +64,7 @@ func columns(out []Column, t reflect.Type, prefix string, depth int) ([]Column, 
 		if ft.Kind() == reflect.Slice {
 			sub, mark = ft.Elem(), "[]."
 		}
-		if typeName(sub) != "object" {
+		if typeName(sub) != "object" || sub.Kind() != reflect.Struct {
 			continue
 		}
 		var err error
@@ -83,9 +90,9 @@ func typeName(t reflect.Type) string {
 		return "uint64"
 	case reflect.Float64:
 		return "double"
-	case reflect.Slice:
+	case reflect.Slice, reflect.Array:
 		return "list"
-	case reflect.Struct:
+	case reflect.Struct, reflect.Map:
 		return "object"
 	}
 	return t.String()

@@ -44,7 +44,7 @@ type Trial struct {
 	Model          string   `json:"model" parquet:"model,dict" doc:"model as provider/name"`
 	Simulated      bool     `json:"simulated" parquet:"simulated" doc:"true for simulated models: the row says nothing about real ones"`
 	Arm            string   `json:"arm" parquet:"arm,dict" doc:"harness configuration under test"`
-	Repetition     int      `json:"repetition" parquet:"repetition,delta" doc:"repetition, from 0"`
+	Repetition     int      `json:"repetition" parquet:"repetition" doc:"repetition, from 0"`
 	Seed           uint64   `json:"seed" parquet:"seed" doc:"seed of this repetition"`
 
 	Outcome    string   `json:"outcome" parquet:"outcome,dict" doc:"stop reason: how the session ended (completed, stuck, turn_limit, ...)"`
@@ -55,30 +55,30 @@ type Trial struct {
 	ErrorClass *string  `json:"error_class" parquet:"error_class,dict" doc:"auth, quota, provider, sandbox, internal or grader; null when not errored"`
 	ErrorText  *string  `json:"error_reason" parquet:"error_reason" doc:"what went wrong, one line; null when not errored"`
 
-	Turns         int    `json:"turns" parquet:"turns,delta" doc:"turns, over all lanes"`
-	ModelCalls    int    `json:"model_calls" parquet:"model_calls,delta" doc:"model calls, attempts that did not stand included"`
-	ToolCalls     int    `json:"tool_calls" parquet:"tool_calls,delta" doc:"tool calls with a terminal result"`
-	InputUncached *int64 `json:"input_uncached" parquet:"input_uncached,delta" doc:"input tokens that no prompt cache served; null when unknown"`
-	CacheRead     *int64 `json:"cache_read" parquet:"cache_read,delta" doc:"input tokens read from a prompt cache; null when unknown"`
-	CacheWrite    *int64 `json:"cache_write" parquet:"cache_write,delta" doc:"input tokens written to a prompt cache; null when unknown"`
-	Output        *int64 `json:"output" parquet:"output,delta" doc:"output tokens, reasoning included; null when unknown"`
-	Reasoning     *int64 `json:"reasoning" parquet:"reasoning,delta" doc:"the part of output that is reasoning, tokens; null when unknown"`
+	Turns         int    `json:"turns" parquet:"turns" doc:"turns, over all lanes"`
+	ModelCalls    int    `json:"model_calls" parquet:"model_calls" doc:"model calls, attempts that did not stand included"`
+	ToolCalls     int    `json:"tool_calls" parquet:"tool_calls" doc:"tool calls with a terminal result"`
+	InputUncached *int64 `json:"input_uncached" parquet:"input_uncached" doc:"input tokens that no prompt cache served; null when unknown"`
+	CacheRead     *int64 `json:"cache_read" parquet:"cache_read" doc:"input tokens read from a prompt cache; null when unknown"`
+	CacheWrite    *int64 `json:"cache_write" parquet:"cache_write" doc:"input tokens written to a prompt cache; null when unknown"`
+	Output        *int64 `json:"output" parquet:"output" doc:"output tokens, reasoning included; null when unknown"`
+	Reasoning     *int64 `json:"reasoning" parquet:"reasoning" doc:"the part of output that is reasoning, tokens; null when unknown"`
 
 	CostUSD     *float64 `json:"cost_usd" parquet:"cost_usd" doc:"what the trial's own calls cost, USD, as if no answer had been shared with another arm; null when a price is unknown"`
 	SpentUSD    *float64 `json:"spent_usd" parquet:"spent_usd" doc:"what was really spent on the trial, USD: shared answers are charged once; null when a price is unknown"`
 	SpentTokens *int64   `json:"spent_tokens" parquet:"spent_tokens" doc:"tokens really spent on the trial: of an answer that arms share, only the first arm in plan order is charged; null when unknown"`
 
-	ModelUS   *int64 `json:"model_us" parquet:"model_us,delta" doc:"time in model calls on the trial's clock, microseconds; null when unknown"`
-	ToolUS    *int64 `json:"tool_us" parquet:"tool_us,delta" doc:"time in tools on the trial's clock, microseconds; null when unknown"`
-	WaitUS    *int64 `json:"wait_us" parquet:"wait_us,delta" doc:"time waited between attempts on the trial's clock, microseconds; null when unknown"`
-	HarnessUS *int64 `json:"harness_us" parquet:"harness_us,delta" doc:"time of the harness itself, microseconds; null on simulated models, whose clock does not run there"`
+	ModelUS   *int64 `json:"model_us" parquet:"model_us" doc:"time in model calls on the trial's clock, microseconds; null when unknown"`
+	ToolUS    *int64 `json:"tool_us" parquet:"tool_us" doc:"time in tools on the trial's clock, microseconds; null when unknown"`
+	WaitUS    *int64 `json:"wait_us" parquet:"wait_us" doc:"time waited between attempts on the trial's clock, microseconds; null when unknown"`
+	HarnessUS *int64 `json:"harness_us" parquet:"harness_us" doc:"time of the harness itself, microseconds; null on simulated models, whose clock does not run there"`
 
 	StartedAt *time.Time `json:"started_at" parquet:"started_at,timestamp(microsecond)" doc:"wall clock at the start, UTC; null on simulated models"`
 	EndedAt   *time.Time `json:"ended_at" parquet:"ended_at,timestamp(microsecond)" doc:"wall clock at the end, UTC; null on simulated models"`
 
 	Volatile      bool         `json:"volatile" parquet:"volatile" doc:"true when the scenario runs commands that are not proved stable: two runs may differ"`
 	Session       string       `json:"session" parquet:"session" doc:"session file, relative to the run's sessions folder"`
-	SessionDigest string       `json:"session_digest" parquet:"session_digest,uncompressed" doc:"digest in the session's footer, hex"`
+	SessionDigest string       `json:"session_digest" parquet:"session_digest" doc:"digest in the session's footer, hex"`
 	Guards        []GuardCount `json:"guards" parquet:"-" doc:"one entry per guard that was enforced or in shadow, by name then mode"`
 
 	// The table has the guard counts, nearly all of which are 0, as these three
@@ -103,7 +103,7 @@ type Verdict struct {
 	Scenario   string `json:"scenario" parquet:"scenario,dict" doc:"scenario id"`
 	Model      string `json:"model" parquet:"model,dict" doc:"model as provider/name"`
 	Arm        string `json:"arm" parquet:"arm,dict" doc:"harness configuration under test"`
-	Repetition int    `json:"repetition" parquet:"repetition,delta" doc:"repetition, from 0"`
+	Repetition int    `json:"repetition" parquet:"repetition" doc:"repetition, from 0"`
 
 	Index   int      `json:"index" parquet:"index" doc:"position of the grader in its scenario, from 0"`
 	Grader  string   `json:"grader" parquet:"grader,dict" doc:"grader id, unique in its scenario"`
@@ -126,7 +126,7 @@ type GuardEvent struct {
 	Scenario   string `json:"scenario" parquet:"scenario,dict" doc:"scenario id"`
 	Model      string `json:"model" parquet:"model,dict" doc:"model as provider/name"`
 	Arm        string `json:"arm" parquet:"arm,dict" doc:"harness configuration under test"`
-	Repetition int    `json:"repetition" parquet:"repetition,delta" doc:"repetition, from 0"`
+	Repetition int    `json:"repetition" parquet:"repetition" doc:"repetition, from 0"`
 
 	Index    int    `json:"index" parquet:"index" doc:"position of the firing in its session, from 0"`
 	Lane     string `json:"lane" parquet:"lane,dict" doc:"lane: main, or a subagent's"`

@@ -204,3 +204,14 @@ func RecordedSeed(h *session.Header) (uint64, error) {
 	}
 	return c.Seed, nil
 }
+
+// Imported reports whether a session came from another tool, and which.
+func Imported(h *session.Header) (from string, ok bool) {
+	var c struct {
+		Imported string `json:"imported"`
+	}
+	if err := json.Unmarshal(h.Config, &c); err != nil {
+		return "", false
+	}
+	return c.Imported, c.Imported != ""
+}

@@ -18,8 +18,6 @@ import (
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/results"
 	"github.com/harnessbench/harnessbench/results/importer"
-	"github.com/harnessbench/harnessbench/results/parquet"
-	"github.com/harnessbench/harnessbench/results/report"
 )
 
 // importFlags are the flags of import.
@@ -92,7 +90,7 @@ func importFile(ctx context.Context, a *app, name, path string, f importFlags) (
 	if err != nil {
 		return err
 	}
-	if err := writeMachine(temp, began); err != nil {
+	if err := errors.Join(beginMachine(temp, "", ""), endMachine(temp, began)); err != nil {
 		return cli.WithCode(cli.Errored, err)
 	}
 	if err := publishImport(temp); err != nil {
@@ -215,27 +213,6 @@ func importLock(res *importer.Result) ablations.Lock {
 	return l
 }
 
-// publishImport makes tables and reports from lock and journal.
-func publishImport(dir string) error {
-	sum, err := summarise(dir)
-	if err != nil {
-		return err
-	}
-	c, err := results.ReadJournalFile(filepath.Join(dir, results.JournalFile))
-	if err != nil {
-		return err
-	}
-	pq := filepath.Join(dir, ablations.ParquetDir)
-	if err := os.Mkdir(pq, 0o755); err != nil {
-		return err
-	}
-	return errors.Join(
-		parquet.WriteTrials(filepath.Join(pq, "trials.parquet"), sum.RunID, c.Trials()),
-		parquet.WriteVerdicts(filepath.Join(pq, "verdicts.parquet"), sum.RunID, c.Verdicts()),
-		parquet.WriteGuardEvents(filepath.Join(pq, "guard_events.parquet"), sum.RunID, c.GuardEvents()),
-		report.WriteFiles(dir, sum))
-}
-
 // importJSON is what --json prints.
 type importJSON struct {
 	Schema       string      `json:"schema"`
@@ -274,7 +251,7 @@ func printImport(a *app, res *importer.Result, out string, asJSON bool) error {
 		fmt.Fprintln(a.stdout, strings.TrimRight(line, " "))
 	}
 	fmt.Fprintf(a.stdout, "imported from %s: %s, arm %s\n", res.Format, res.Model, importer.Arm)
-	row("sessions", c.Sessions, fmt.Sprintf("%d scenarios, up to %d repetitions", c.Scenarios, c.Repetitions))
+	row("sessions", c.Sessions, fmt.Sprintf("scenarios: %d, repetitions: up to %d", c.Scenarios, c.Repetitions))
 	row("turns", c.Turns, "")
 	row("tool calls", c.ToolCalls, "")
 	row("error results", c.ErrorResults, "")

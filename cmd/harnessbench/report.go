@@ -63,3 +63,27 @@ func summarise(dir string) (*report.Summary, error) {
 	sum, err := report.Compute(reportMeta(lock, results.RunID(lock.Name, raw)), c.Trials(), c.Verdicts())
 	return sum, cli.WithCode(cli.CannotJudge, err)
 }
+
+// reportMeta is what the suite knows and the rows do not say.
+func reportMeta(l ablations.Lock, id string) report.Meta {
+	m := report.Meta{RunID: id, Suite: l.Name, Seed: l.Seed, Repetitions: l.Repetitions, Models: l.Models}
+	for _, a := range l.Arms {
+		m.Arms = append(m.Arms, a.Name)
+	}
+	for _, c := range l.Comparisons {
+		m.Comparisons = append(m.Comparisons, report.Comparison{Guard: c.Guard, Base: c.A, Arm: c.B})
+	}
+	return m
+}
+
+// publish makes tables and reports from a run folder's journal and sessions.
+func publish(dir string) (*report.Summary, error) {
+	sum, err := summarise(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := ablations.WriteTables(dir, sum.RunID); err != nil {
+		return nil, err
+	}
+	return sum, report.WriteFiles(dir, sum)
+}

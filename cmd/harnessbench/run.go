@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,16 +14,19 @@ import (
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/results"
-	"github.com/harnessbench/harnessbench/results/parquet"
 	"github.com/harnessbench/harnessbench/results/report"
 )
 
 // runFlags are the flags of run.
 type runFlags struct {
 	out         string
+	resume      string
+	shard       string
 	concurrency int
 	repetitions int
 	seed        uint64
+	seeded      bool
+	coupling    string
 	fsync       string
 	json        *bool
 }
@@ -39,25 +41,31 @@ a session, grades it, and prints the report.
 
 SUITE is builtin/NAME, a suite file, or the folder of a scenario of your own, which
 is run as the default suite runs its own. Without SUITE: ` + ablations.DefaultSuite + `, on
-simulated models: no key, no network.`,
+simulated models: no key, no network.
+
+An interrupted run is taken up with --resume DIR, after a crash too, also within a
+trial: what was answered and paid for is not asked again. Ctrl-C once lets running
+trials finish, twice stops now.`,
 		Example: `  harnessbench run
   harnessbench run my-suite.yaml -o runs/monday
-  harnessbench run ./my-scenario`,
+  harnessbench run ./my-scenario
+  harnessbench run --resume runs/monday
+  harnessbench run my-suite.yaml --shard 2/8 -o runs/part2`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "run folder, new or empty (default: a new one under runs/)")
+	fl.StringVar(&f.resume, "resume", "", "take up the interrupted run in this folder")
+	fl.StringVar(&f.shard, "shard", "", "run only part i of n of the suite (i/n); merge puts the parts together")
 	fl.IntVarP(&f.concurrency, "concurrency", "j", 0, "trials at a time (default: the suite's, else twice the CPUs)")
 	fl.IntVar(&f.repetitions, "repetitions", 0, "instead of the suite's")
 	fl.Uint64Var(&f.seed, "seed", 0, "instead of the suite's")
+	fl.StringVar(&f.coupling, "coupling", "", "instead of the suite's: shared-prefix or independent")
 	fl.StringVar(&f.fsync, "fsync", "footer", "force sessions to disk: footer, turns or never")
 	f.json = cli.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		name := ablations.DefaultSuite
-		if len(args) == 1 {
-			name = args[0]
-		}
-		return runSuite(cmd.Context(), a, name, f, cmd.Flags().Changed("seed"))
+		f.seeded = cmd.Flags().Changed("seed")
+		return runSuite(cmd.Context(), a, args, f)
 	}
 	return cmd
 }
@@ -65,7 +73,7 @@ simulated models: no key, no network.`,
 var fsyncPolicies = map[string]session.Sync{"footer": session.SyncFooter, "turns": session.SyncTurns, "never": session.SyncNever}
 
 // runSuite is the command: plan, run, report.
-func runSuite(ctx context.Context, a *app, name string, f runFlags, seeded bool) error {
+func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 	sync, ok := fsyncPolicies[f.fsync]
 	if !ok {
 		return cli.Usagef("use footer, turns or never", "--fsync %q", f.fsync)
@@ -73,51 +81,120 @@ func runSuite(ctx context.Context, a *app, name string, f runFlags, seeded bool)
 	if f.concurrency < 0 || f.repetitions < 0 {
 		return cli.Usagef("use 1 or more", "--concurrency and --repetitions cannot be negative")
 	}
-	suite, list, err := ablations.OpenSuite(name)
-	if err != nil {
-		return cli.WithCode(cli.Wrong, err)
-	}
-	if f.repetitions > 0 {
-		suite.Repetitions = f.repetitions
-	}
-	if seeded {
-		suite.Seed = f.seed
-	}
-	plan, err := ablations.NewPlan(suite, list)
-	if err != nil {
-		return cli.WithCode(cli.Wrong, err)
-	}
-	dir, err := runFolder(f.out, suite.Name)
+	plan, dir, err := f.plan(args)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
 	bar := a.progress("trials", len(plan.Trials), results.Pass, results.Fail, results.Ungraded)
-	_, err = ablations.Run(ctx, plan, ablations.RunOptions{Dir: dir, Concurrency: f.concurrency, Sync: sync, Stop: cli.Stopping(ctx),
-		Done: func(row *results.Trial) { bar.Done(row.Verdict, row.SpentUSD) }})
+	done, err := ablations.Run(ctx, plan, ablations.RunOptions{Dir: dir, Resume: f.resume != "", Concurrency: f.concurrency, Sync: sync,
+		Stop: cli.Stopping(ctx), Done: func(row *results.Trial) { bar.Done(row.Verdict, row.SpentUSD) }})
 	bar.Close()
 	stopped := errors.Is(err, ablations.ErrStopped)
 	if err != nil && !stopped {
+		return &cli.Exit{Code: cli.Errored, Err: err, Hint: "when that is mended: " + resumeCommand(dir)}
+	}
+	if err := endMachine(dir, began); err != nil {
 		return cli.WithCode(cli.Errored, err)
 	}
-	if err := writeMachine(dir, began); err != nil {
-		return cli.WithCode(cli.Errored, err)
+	if stopped {
+		return &cli.Exit{Code: cli.Interrupted, Err: fmt.Errorf("stopped after %d of %d trials", done.Before+done.Done, done.Planned),
+			Hint: "take it up with: " + resumeCommand(dir)}
 	}
-	sum, err := publish(dir, plan)
+	sum, err := publish(dir)
 	if err != nil {
 		return cli.WithCode(cli.Errored, err)
 	}
 	if err := printSummary(a, sum, *f.json); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stderr, "run folder: %s (%d trials in %.1f s)\n", dir, sum.Trials, time.Since(began).Seconds())
-	switch {
-	case stopped || cli.WasInterrupted(ctx):
-		return &cli.Exit{Code: cli.Interrupted, Err: fmt.Errorf("stopped after %d of %d trials; what was finished is in %s", sum.Trials, len(plan.Trials), dir)}
-	case sum.Errored > 0:
-		return &cli.Exit{Code: cli.Errored, Err: fmt.Errorf("%d of %d trials errored", sum.Errored, sum.Trials), Hint: "see the errors in the report"}
+	fmt.Fprintf(a.stderr, "run folder: %s (%d trials in %.1f s)\n", dir, done.Done, time.Since(began).Seconds())
+	return verdict(plan, sum, done)
+}
+
+func resumeCommand(dir string) string { return "harnessbench run --resume " + dir }
+
+// verdict is the run's exit: too many errored trials, or a budget that ended it.
+func verdict(plan *ablations.Plan, sum *report.Summary, done ablations.Progress) error {
+	if allowed := plan.Suite.Errors.Allow * float64(sum.Trials); float64(sum.Errored) > allowed {
+		return &cli.Exit{Code: cli.Errored, Err: fmt.Errorf("%d of %d trials errored; the suite allows %g %%", sum.Errored, sum.Trials, 100*plan.Suite.Errors.Allow),
+			Hint: "the report says why"}
+	}
+	if done.Cut > 0 {
+		return &cli.Exit{Code: cli.Errored, Err: fmt.Errorf("the budget was used up: %d of %d trials were not run", done.Cut, done.Planned),
+			Hint: "whole blocks were left out, so the arms stay comparable"}
 	}
 	return nil
+}
+
+// plan makes the plan and its run folder, or opens those of an interrupted run.
+func (f *runFlags) plan(args []string) (*ablations.Plan, string, error) {
+	if f.resume != "" {
+		if len(args) > 0 || f.out != "" || f.shard != "" || f.repetitions > 0 || f.seeded || f.coupling != "" {
+			return nil, "", cli.Usagef("the run folder says what is run", "--resume goes with no suite and no flag that changes it")
+		}
+		plan, err := reopen(f.resume)
+		return plan, f.resume, err
+	}
+	name := ablations.DefaultSuite
+	if len(args) == 1 {
+		name = args[0]
+	}
+	suite, list, err := ablations.OpenSuite(name)
+	if err != nil {
+		return nil, "", cli.WithCode(cli.Wrong, err)
+	}
+	if f.repetitions > 0 {
+		suite.Repetitions = f.repetitions
+	}
+	if f.seeded {
+		suite.Seed = f.seed
+	}
+	switch f.coupling {
+	case "":
+	case ablations.SharedPrefix, ablations.Independent:
+		suite.Coupling = f.coupling
+	default:
+		return nil, "", cli.Usagef("use shared-prefix or independent", "--coupling %q", f.coupling)
+	}
+	plan, err := ablations.NewPlan(suite, list)
+	if err == nil && f.shard != "" {
+		var i, n int
+		if i, n, err = ablations.ParseShard(f.shard); err == nil {
+			plan, err = plan.Shard(i, n)
+		}
+	}
+	if err != nil {
+		return nil, "", cli.WithCode(cli.Wrong, err)
+	}
+	dir, err := runFolder(f.out, suite.Name)
+	if err != nil {
+		return nil, "", err
+	}
+	return plan, dir, cli.WithCode(cli.Wrong, beginMachine(dir, suite.Folder(), f.shard))
+}
+
+// reopen makes the plan of an interrupted run from its folder.
+func reopen(dir string) (*ablations.Plan, error) {
+	m, err := readMachine(dir)
+	if err != nil {
+		return nil, cli.WithCode(cli.Wrong, err)
+	}
+	lock, _, err := ablations.ReadLock(filepath.Join(dir, ablations.LockFile))
+	if err != nil {
+		return nil, cli.WithCode(cli.Wrong, fmt.Errorf("%s cannot be resumed: %w", dir, err))
+	}
+	plan, err := ablations.PlanFromLock(lock, m.SuiteFolder)
+	if err == nil && m.Shard != "" {
+		var i, n int
+		if i, n, err = ablations.ParseShard(m.Shard); err == nil {
+			plan, err = plan.Shard(i, n)
+		}
+	}
+	if err != nil {
+		return nil, cli.WithCode(cli.Wrong, fmt.Errorf("%s cannot be resumed: %w", dir, err))
+	}
+	return plan, nil
 }
 
 // runFolder makes the folder of a run. A named one may exist while it is empty.
@@ -152,75 +229,6 @@ func runFolder(out, suite string) (string, error) {
 		return "", cli.Usagef("name a new folder, or remove what is there", "the run folder %s is not empty", out)
 	}
 	return out, nil
-}
-
-// machine is run.json: what may differ between two runs of one suite.
-type machine struct {
-	Schema  string      `json:"schema"`
-	Tool    versionInfo `json:"tool"`
-	CPUs    int         `json:"cpus"`
-	Host    string      `json:"host"`
-	Began   time.Time   `json:"began"`
-	Ended   time.Time   `json:"ended"`
-	Seconds float64     `json:"seconds"`
-}
-
-func writeMachine(dir string, began time.Time) error {
-	host, err := os.Hostname()
-	if err != nil {
-		host = ""
-	}
-	m := machine{Schema: "harnessbench/run/v1", Tool: readVersion(), CPUs: runtime.NumCPU(), Host: host,
-		Began: began.UTC(), Ended: time.Now().UTC(), Seconds: time.Since(began).Seconds()}
-	f, err := os.Create(filepath.Join(dir, "run.json"))
-	if err != nil {
-		return err
-	}
-	return errors.Join(cli.WriteJSON(f, m), f.Close())
-}
-
-// publish makes tables and reports from the journal.
-func publish(dir string, plan *ablations.Plan) (*report.Summary, error) {
-	c, err := results.ReadJournalFile(filepath.Join(dir, results.JournalFile))
-	if err != nil {
-		return nil, err
-	}
-	trials, verdicts, events := c.Trials(), c.Verdicts(), c.GuardEvents()
-	results.SortTrials(trials)
-	results.SortVerdicts(verdicts)
-	results.SortGuardEvents(events)
-	lock, err := plan.Lock().Encode()
-	if err != nil {
-		return nil, err
-	}
-	id := results.RunID(plan.Suite.Name, lock)
-	pq := filepath.Join(dir, ablations.ParquetDir)
-	if err := os.MkdirAll(pq, 0o755); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(
-		parquet.WriteTrials(filepath.Join(pq, "trials.parquet"), id, trials),
-		parquet.WriteVerdicts(filepath.Join(pq, "verdicts.parquet"), id, verdicts),
-		parquet.WriteGuardEvents(filepath.Join(pq, "guard_events.parquet"), id, events)); err != nil {
-		return nil, err
-	}
-	sum, err := report.Compute(reportMeta(plan.Lock(), id), trials, verdicts)
-	if err != nil {
-		return nil, err
-	}
-	return sum, report.WriteFiles(dir, sum)
-}
-
-// reportMeta is what the suite knows and the rows do not say.
-func reportMeta(l ablations.Lock, id string) report.Meta {
-	m := report.Meta{RunID: id, Suite: l.Name, Seed: l.Seed, Repetitions: l.Repetitions, Models: l.Models}
-	for _, a := range l.Arms {
-		m.Arms = append(m.Arms, a.Name)
-	}
-	for _, c := range l.Comparisons {
-		m.Comparisons = append(m.Comparisons, report.Comparison{Guard: c.Guard, Base: c.A, Arm: c.B})
-	}
-	return m
 }
 
 func printSummary(a *app, sum *report.Summary, asJSON bool) error {

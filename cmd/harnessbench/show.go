@@ -101,8 +101,10 @@ func sessionError(path string, err error) error {
 		return nil
 	case errors.As(err, &noTurn):
 		return cli.Usagef("turns count from 1", "%s: %v", path, err)
-	case errors.As(err, &corrupt), errors.As(err, &decode):
+	case errors.As(err, &corrupt) && corrupt.Line > 1, errors.As(err, &decode):
 		return &cli.Exit{Code: cli.CannotJudge, Err: fmt.Errorf("%s: %w", path, err), Hint: "the lines before it are sound"}
+	case errors.As(err, &corrupt):
+		return &cli.Exit{Code: cli.CannotJudge, Err: fmt.Errorf("%s: %w", path, err), Hint: "it is no session, or its first line is damaged"}
 	}
 	return &cli.Exit{Code: cli.CannotJudge, Err: fmt.Errorf("%s: %w", path, err)}
 }

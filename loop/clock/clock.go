@@ -22,6 +22,9 @@ type Clock interface {
 	// itself: as declared on a virtual clock, as measured on a real one. took is
 	// what counts and moves the clock: want, but at most limit (0 = no limit).
 	Lapse(start, declared, limit time.Duration) (took, want time.Duration)
+	// Declare ends a call whose duration is declared on every clock: a mock
+	// tool's. It is Lapse with want = declared.
+	Declare(start, declared, limit time.Duration) (took, want time.Duration)
 	// Sleep lets d pass, or returns the context's error.
 	Sleep(ctx context.Context, d time.Duration) error
 	// WithTimeout bounds a call. A virtual clock bounds nothing by itself: what
@@ -45,6 +48,11 @@ func (v *Virtual) Lapse(start, declared, limit time.Duration) (took, want time.D
 	took = atMost(want, limit)
 	v.now = start + took
 	return took, want
+}
+
+// Declare implements Clock.
+func (v *Virtual) Declare(start, declared, limit time.Duration) (took, want time.Duration) {
+	return v.Lapse(start, declared, limit)
 }
 
 func atMost(d, limit time.Duration) time.Duration {
@@ -77,6 +85,7 @@ type Real struct {
 	mu    sync.Mutex
 	began time.Time
 	now   time.Duration
+	skew  time.Duration // by which declared durations moved the clock beyond real time
 }
 
 // NewReal returns a real clock that starts now.
@@ -94,8 +103,25 @@ func (r *Real) Now() time.Duration {
 func (r *Real) Lapse(start, _, limit time.Duration) (took, want time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	want = max(r.now, time.Since(r.began).Truncate(time.Microsecond)) - start
+	want = max(r.now, r.real()) - start
 	took = atMost(want, limit)
+	r.now = start + took
+	return took, want
+}
+
+// real is the time that passed, declared durations counted as if they had.
+func (r *Real) real() time.Duration {
+	return time.Since(r.began).Truncate(time.Microsecond) + r.skew
+}
+
+// Declare implements Clock. The clock jumps to the declared end; what really
+// passed during the call does not count beside it.
+func (r *Real) Declare(start, declared, limit time.Duration) (took, want time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	want = max(declared, 0)
+	took = atMost(want, limit)
+	r.skew += start + took - r.real()
 	r.now = start + took
 	return took, want
 }

@@ -87,7 +87,7 @@ const (
 )
 
 // Checkpoint stands before a turn, every model call and every tool call. It is
-// for guards and is not recorded.
+// for guards and sinks; it is not recorded.
 type Checkpoint struct {
 	Head
 	Next   Next
@@ -95,9 +95,8 @@ type Checkpoint struct {
 	Turns  int // turns begun, this one not included for NextTurn
 	Calls  int // tool calls executed so far
 	Usage  model.Usage
-	Cost   Cost          // spent so far
-	Effect Effect        // of the tool call, for NextTool
-	Budget time.Duration // what the call may take as tightened so far; 0 = unbounded
+	Cost   Cost   // spent so far
+	Effect Effect // of the tool call, for NextTool
 }
 
 // Cost is money in units of 1e-12 USD, exact in sums. Known is false when a
@@ -232,8 +231,8 @@ type ToolResult struct {
 	Delta     []Delta
 }
 
-// Round closes a committed batch of N calls. It is for guards and is not
-// recorded.
+// Round closes a committed batch of N calls. It is for guards and sinks; it is
+// not recorded.
 type Round struct {
 	Head
 	N int
@@ -265,7 +264,7 @@ type Guard struct {
 type State struct {
 	Head
 	Version int // + 1 a turn
-	Calls   int // tool calls committed so far
+	Calls   int // tool calls run so far; calls with a problem are none
 	Usage   model.Usage
 	Cost    Cost
 }

@@ -84,7 +84,7 @@ func (l *limits) judge(c *event.Checkpoint, backstop bool) Decision {
 	switch {
 	case c.Next == event.NextTurn && l.turns > 0 && int64(c.Turns) >= l.turns:
 		return stopAt(event.TurnLimit, fmt.Sprintf("%d turns", c.Turns), backstop)
-	case c.Next == event.NextTool && l.calls > 0 && int64(c.Calls) >= l.calls:
+	case c.Next != event.NextModel && l.calls > 0 && int64(c.Calls) >= l.calls:
 		return stopAt(event.ToolCallLimit, fmt.Sprintf("%d tool calls", c.Calls), backstop)
 	case c.Next != event.NextTool && l.tokens > 0 && c.Usage.Total() >= l.tokens:
 		return stopAt(event.TokenBudget, fmt.Sprintf("%d of %d tokens", c.Usage.Total(), l.tokens), backstop)

@@ -230,8 +230,13 @@ func TestPriorityOfDueStops(t *testing.T) {
 		{"the deadline is first", all, Backstop{}, c, event.Deadline, false},
 		{"then turns", set(t, ProfileDefault, "run_deadline=off", "limits.tokens=1000"), Backstop{}, c, event.TurnLimit, false},
 		{"the scenario's deadline precedes the arm's turns", set(t, ProfileDefault, "run_deadline=off"), Backstop{Wall: time.Minute}, c, event.Deadline, true},
+		{"turns precede calls", set(t, ProfileDefault, "run_deadline=off", "limits.tokens=1000"), Backstop{}, used(event.NextTurn, 50, 200, 1000, 0), event.TurnLimit, false},
+		{"calls precede tokens", set(t, ProfileDefault, "run_deadline=off", "limits.turns=1000", "limits.tokens=1000"), Backstop{}, c, event.ToolCallLimit, false},
 		{"the scenario's turns precede the arm's tokens", set(t, ProfileDefault, "run_deadline=off", "limits.turns=1000", "limits.tokens=1000"), Backstop{Turns: 10}, c, event.TurnLimit, true},
 		{"of two deadlines the arm's is told", all, Backstop{Wall: time.Minute}, c, event.Deadline, false},
+		{"the scenario's tokens precede the arm's cost", set(t, ProfileDefault, "run_deadline=off", "limits.turns=1000", "limits.calls=1000", "limits.cost=1000"), Backstop{Tokens: 10}, c, event.TokenBudget, true},
+		{"the arm's tokens precede the scenario's cost", set(t, ProfileDefault, "run_deadline=off", "limits.turns=1000", "limits.calls=1000", "limits.tokens=1000"), Backstop{MicroUSD: 10}, c, event.TokenBudget, false},
+		{"the arm's calls precede the scenario's", set(t, ProfileDefault, "run_deadline=off"), Backstop{Calls: 200}, used(event.NextTool, 1, 200, 0, 0), event.ToolCallLimit, false},
 		{"a shadow stop is none", set(t, ProfileDefault, "run_deadline=shadow", "limits=shadow"), Backstop{Tokens: 10}, c, event.TokenBudget, true},
 	} {
 		res, err := NewSet(tt.s, tt.back, Env{}).Step(tt.c, &host{})

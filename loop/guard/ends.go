@@ -6,6 +6,9 @@ import (
 	"github.com/harnessbench/harnessbench/loop/event"
 )
 
+// maxReason bounds what a checker can put into the conversation, in bytes.
+const maxReason = 2000
+
 // acceptance sends a rejected end back, a bounded number of times.
 type acceptance struct{ retries, used int64 }
 
@@ -25,7 +28,7 @@ func (a *acceptance) Step(ev event.Event) (Guard, Decision) {
 	next := *a
 	next.used++
 	return &next, Decision{Act: "send_back", Evidence: evidence, Continue: true,
-		Feedback: fmt.Sprintf("The task is not done yet: %s\nDo that now with the tools, then answer again.", c.Fail)}
+		Feedback: fmt.Sprintf("The task is not done yet: %s\nDo that now with the tools, then answer again.", Head(c.Fail, maxReason))}
 }
 
 // emptyResponse corrects blank answers.

@@ -119,7 +119,7 @@ var Table = []Def{
 		Summary: "asks again after a model error that passes with time, with seeded exponential backoff",
 		WhenOff: "the first error ends the session",
 		Params: []Param{
-			{"attempts", Count, 4, 1, 100, "model calls a turn may take, the first included"},
+			{"attempts", Count, 4, 1, 100, "how often one model call is tried, the first included; answers that truncated_empty drops do not count"},
 			{"base", Duration, int64(200 * time.Millisecond), int64(time.Millisecond), day, "first backoff"},
 			{"cap", Duration, int64(30 * time.Second), int64(time.Millisecond), day, "longest backoff"},
 			{"retry_after_cap", Duration, int64(120 * time.Second), 0, day, "longest Retry-After honoured"},
@@ -197,6 +197,9 @@ func (p *Param) Parse(s string) (int64, error) {
 		d, derr := time.ParseDuration(s)
 		if derr != nil {
 			return 0, fmt.Errorf("%q is no duration; write it like 90s or 2m30s", s)
+		}
+		if d%time.Microsecond != 0 {
+			return 0, fmt.Errorf("%q is finer than a microsecond", s)
 		}
 		v, err = int64(d), nil
 	case Bytes:

@@ -39,9 +39,12 @@ type Op struct {
 type Result struct {
 	Outcome event.Outcome // success, tool_error, timeout, cancelled, unknown_outcome, ...
 	Text    string        // valid UTF-8
-	Took    time.Duration // declared by mock tools, on replay as recorded; on a real clock the loop measures
-	Exit    *int
-	Delta   []event.Delta
+	Took    time.Duration // as the tool declares, on replay as recorded; on a real clock the loop measures unless Declared
+	// Declared makes Took count on a real clock too: a mock tool's duration is
+	// what it declares on every model.
+	Declared bool
+	Exit     *int
+	Delta    []event.Delta
 }
 
 // Tool is one tool. Canonical must be pure and idempotent.

@@ -140,7 +140,7 @@ func (r *tauRecord) session(o *Options) (*Session, error) {
 		Source: fmt.Sprintf("tau-bench#%d", *r.TaskID),
 		Config: fmt.Appendf(nil, `{"imported":"tau-bench","limits":{"turns":%d},"task_id":%d,"trial":%d,"unknown":["params","prices","requests","times","tools","usage"]}`,
 			tauSteps, *r.TaskID, *r.Trial),
-		Verdict: Verdict{Grader: "reward", Pass: *r.Reward == 1, Score: *r.Reward, Reason: fmt.Sprintf("tau-bench gave the reward %v", *r.Reward)},
+		Verdict: Verdict{Grader: "tau-bench", Pass: *r.Reward == 1, Score: *r.Reward, Reason: fmt.Sprintf("reward %v", *r.Reward)},
 	}
 	if len(info.Task) > 0 && info.Task.Kind() == '{' {
 		if err := info.Task.Format(jsontext.ReorderRawObjects(true)); err != nil {

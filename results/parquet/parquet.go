@@ -20,9 +20,9 @@ var Files = []string{TrialsFile, TurnsFile, ModelCallsFile, ToolCallsFile, Guard
 // Keys of the key-value metadata, and the version of the tables. Nothing else
 // is in it: not the build, not the date. Equal rows give equal bytes.
 const (
-	KeySchema     = "harnessbench.schema" // "trials/2": table and version
+	KeySchema     = "harnessbench.schema" // "trials/1": table and version
 	KeyRunID      = "harnessbench.run_id"
-	SchemaVersion = "2"
+	SchemaVersion = "1"
 )
 
 // Row is a type that has a table.
@@ -53,7 +53,7 @@ const rowGroup = 128 << 10
 
 // pageSize is the number of bytes a column collects before it compresses a
 // page: small enough that all columns' pages stay in the processor's cache.
-const pageSize = 256 << 10
+const pageSize = 64 << 10
 
 // WriteTrials writes trials.parquet to path; see [Write].
 func WriteTrials(path, runID string, rows []results.Trial) error { return Write(path, runID, rows) }

@@ -203,7 +203,7 @@ func TestForeignFiles(t *testing.T) {
 		{"text", "not a Parquet file", []byte("scenario,model\n")},
 		{"cut", "not a Parquet file", good[:len(good)/2]},
 		{"foreign", "no table of harnessbench", foreign.Bytes()},
-		{"other table", `is the table "verdicts/2"; want "trials/2"`, verdicts.Bytes()},
+		{"other table", `is the table "verdicts/1"; want "trials/1"`, verdicts.Bytes()},
 		{"thin", "column [suite] is missing", thin.Bytes()},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -159,6 +159,5 @@ func options(table, runID string) []pq.WriterOption {
 		pq.KeyValueMetadata(KeySchema, table+"/"+SchemaVersion),
 		pq.KeyValueMetadata(KeyRunID, runID),
 		pq.PageBufferSize(pageSize),
-		pq.SkipPageBounds("session"), pq.SkipPageBounds("session_digest"), pq.SkipPageBounds("scenario_digest"), pq.SkipPageBounds("guards_enforced"), pq.SkipPageBounds("guards_shadow"), pq.SkipPageBounds("tags","list","element"), pq.SkipPageBounds("guards_fired","list","element","guard"), pq.SkipPageBounds("guards_fired","list","element","mode"),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/harnessbench/harnessbench/results"
 	"github.com/harnessbench/harnessbench/results/pricing"
@@ -15,8 +16,9 @@ const maxK = 10
 
 // armSummary sums up one cell. Scenarios of the section that the cell did not
 // run count as scenarios without graded trials, so that the warning is given.
-func armSummary(m Model, name string, scenarios []string, byScenario map[string][]*results.Trial, reps int) Arm {
-	a := Arm{Model: m.Model, Simulated: m.Simulated, Arm: name, PassHat: []K{}, PassAt: []K{}}
+func armSummary(m Model, name string, scenarios []string, byScenario map[string][]*results.Trial, reps, cut int) Arm {
+	a := Arm{Model: m.Model, Simulated: m.Simulated, Arm: name, Cut: cut,
+		PassHat: map[string]*float64{}, PassAt: map[string]*float64{}, Errors: map[string]int{}, ByK: []K{}}
 	counts := make([]stats.Counts, 0, len(scenarios))
 	var all []*results.Trial
 	for _, id := range scenarios {
@@ -27,28 +29,110 @@ func armSummary(m Model, name string, scenarios []string, byScenario map[string]
 			c.Passed += count(t.Graded() && t.Verdict == results.Pass)
 			a.Errored += count(t.Errored)
 			a.Ungraded += count(!t.Graded())
+			if t.Errored {
+				a.Errors[*t.ErrorClass]++
+			}
 		}
 		counts = append(counts, c)
 	}
-	r := stats.PassRate(counts)
-	a.Trials, a.Scenarios, a.Graded, a.Passed = len(all), r.Scenarios, r.Graded, r.Passed
-	a.Rate = estimate(r.Estimate, rateDigits)
-	a.SEClustered, a.SENaive = round(r.SEClustered, rateDigits), round(r.SENaive, rateDigits)
-	a.NaiveLo, a.NaiveHi = round(r.NaiveLo, rateDigits), round(r.NaiveHi, rateDigits)
+	a.Trials = len(all)
+	a.rates(counts, reps)
 	a.RateMin, a.RateMax = rateBounds(scenarios, byScenario)
-	for k := 1; k <= min(reps, maxK); k++ {
-		a.PassHat = append(a.PassHat, K{k, estimate(stats.PassHat(counts, k), rateDigits)})
-		a.PassAt = append(a.PassAt, K{k, estimate(stats.PassAt(counts, k), rateDigits)})
-	}
-	a.Tokens = tokens(all)
-	a.CostUSD, a.SpentUSD = money(all, func(t *results.Trial) *float64 { return t.CostUSD }), money(all, func(t *results.Trial) *float64 { return t.SpentUSD })
-	if a.CostUSD != nil && a.Trials > 0 {
-		per := *a.CostUSD / float64(a.Trials)
-		a.CostPerTrial = round(&per, moneyDigits)
-	}
-	a.CostOfPass = costOfPass(a.CostUSD, a.Passed, a.Trials)
+	a.Usage = tokens(all)
+	a.Tokens = a.Usage.Total
+	a.money(all)
+	a.Time = times(all)
 	a.Outcomes = outcomes(all)
 	return a
+}
+
+// rates sets what the estimators say of the counts.
+func (a *Arm) rates(counts []stats.Counts, reps int) {
+	r := stats.PassRate(counts)
+	e := estimate(r.Estimate)
+	a.Scenarios, a.Graded, a.Passed = r.Scenarios, r.Graded, r.Passed
+	a.Rate, a.CI, a.CIMethod, a.N, a.Warnings = e.Value, interval(e.Lo, e.Hi), e.Method, e.N, e.Warnings
+	a.SEClustered, a.SENaive, a.CINaive = r.SEClustered, r.SENaive, interval(r.NaiveLo, r.NaiveHi)
+	for k := 1; k <= min(reps, maxK); k++ {
+		x := K{k, estimate(stats.PassHat(counts, k)), estimate(stats.PassAt(counts, k))}
+		a.ByK = append(a.ByK, x)
+		a.PassHat[strconv.Itoa(k)], a.PassAt[strconv.Itoa(k)] = x.Hat.Value, x.At.Value
+	}
+}
+
+// rate gives the pass rate with its interval.
+func (a *Arm) rate() Estimate {
+	e := Estimate{Value: a.Rate, Method: a.CIMethod, N: a.N, Warnings: a.Warnings}
+	if a.CI != nil {
+		e.Lo, e.Hi = &a.CI[0], &a.CI[1]
+	}
+	return e
+}
+
+// perPass gives the cost of a pass.
+func (a *Arm) perPass() Money { return Money{a.CostOfPass, a.CostOfPassState} }
+
+func interval(lo, hi *float64) *Interval {
+	if lo == nil || hi == nil {
+		return nil
+	}
+	return &Interval{*lo, *hi}
+}
+
+// money sets costs. A cost that is unknown in one trial is unknown in all.
+func (a *Arm) money(ts []*results.Trial) {
+	a.CostUSD = money(ts, func(t *results.Trial) *float64 { return t.CostUSD })
+	a.SpentUSD = money(ts, func(t *results.Trial) *float64 { return t.SpentUSD })
+	if a.CostUSD != nil && a.Trials > 0 {
+		per := *a.CostUSD / float64(a.Trials)
+		a.CostPerTrial = &per
+	}
+	usd, infinite := stats.CostOfPass(a.CostUSD, a.Passed)
+	switch {
+	case a.Graded == 0:
+		a.CostOfPassState = Nothing
+	case infinite:
+		a.CostOfPassState = Infinite
+	case usd == nil:
+		a.CostOfPassState = Unknown
+	default:
+		a.CostOfPass, a.CostOfPassState = usd, Known
+	}
+}
+
+// sum adds what get gives of each trial: nil when it is unknown in one, or there
+// is none.
+func sum(ts []*results.Trial, get func(*results.Trial) *int64) *int64 {
+	var n int64
+	for _, t := range ts {
+		p := get(t)
+		if p == nil || *p > math.MaxInt64-n {
+			return nil
+		}
+		n += *p
+	}
+	if len(ts) == 0 {
+		return nil
+	}
+	return &n
+}
+
+func times(ts []*results.Trial) Time {
+	t := Time{
+		ModelUS: sum(ts, func(t *results.Trial) *int64 { return t.ModelUS }),
+		ToolUS:  sum(ts, func(t *results.Trial) *int64 { return t.ToolUS }),
+		WaitUS:  sum(ts, func(t *results.Trial) *int64 { return t.WaitUS }),
+	}
+	if t.ModelUS == nil || t.ToolUS == nil || t.WaitUS == nil {
+		return t
+	}
+	all := float64(*t.ModelUS) + float64(*t.ToolUS) + float64(*t.WaitUS)
+	if all == 0 {
+		return t
+	}
+	share := func(us int64) *float64 { v := float64(us) / all; return &v }
+	t.ModelShare, t.ToolShare, t.WaitShare = share(*t.ModelUS), share(*t.ToolUS), share(*t.WaitUS)
+	return t
 }
 
 // rateBounds gives the pass rate if all ungraded trials had failed, and if all
@@ -74,26 +158,15 @@ func rateBounds(scenarios []string, byScenario map[string][]*results.Trial) (lo,
 		return nil, nil
 	}
 	low, high = low/n, high/n
-	return round(&low, rateDigits), round(&high, rateDigits)
+	return &low, &high
 }
 
 func tokens(ts []*results.Trial) Tokens {
-	sum := func(get func(*results.Trial) *int64) *int64 {
-		var n int64
-		for _, t := range ts {
-			p := get(t)
-			if p == nil || *p > math.MaxInt64-n {
-				return nil
-			}
-			n += *p
-		}
-		return &n
-	}
 	out := Tokens{
-		InputUncached: sum(func(t *results.Trial) *int64 { return t.InputUncached }),
-		CacheRead:     sum(func(t *results.Trial) *int64 { return t.CacheRead }),
-		CacheWrite:    sum(func(t *results.Trial) *int64 { return t.CacheWrite }),
-		Output:        sum(func(t *results.Trial) *int64 { return t.Output }),
+		InputUncached: sum(ts, func(t *results.Trial) *int64 { return t.InputUncached }),
+		CacheRead:     sum(ts, func(t *results.Trial) *int64 { return t.CacheRead }),
+		CacheWrite:    sum(ts, func(t *results.Trial) *int64 { return t.CacheWrite }),
+		Output:        sum(ts, func(t *results.Trial) *int64 { return t.Output }),
 	}
 	total := int64(0)
 	for _, p := range []*int64{out.InputUncached, out.CacheRead, out.CacheWrite, out.Output} {
@@ -106,25 +179,16 @@ func tokens(ts []*results.Trial) Tokens {
 	return out
 }
 
+// money adds amounts; nil when one is unknown, or there is none.
 func money(ts []*results.Trial, get func(*results.Trial) *float64) *float64 {
+	if len(ts) == 0 {
+		return nil
+	}
 	amounts := make([]*float64, len(ts))
 	for i, t := range ts {
 		amounts[i] = get(t)
 	}
-	return round(pricing.Sum(amounts), moneyDigits)
-}
-
-func costOfPass(cost *float64, passed, trials int) Money {
-	usd, infinite := stats.CostOfPass(cost, passed)
-	switch {
-	case trials == 0:
-		return Money{nil, Nothing}
-	case infinite:
-		return Money{nil, Infinite}
-	case usd == nil:
-		return Money{nil, Unknown}
-	}
-	return Money{round(usd, moneyDigits), Known}
+	return pricing.Sum(amounts)
 }
 
 func outcomes(ts []*results.Trial) []OutcomeCount {
@@ -145,31 +209,8 @@ func outcomes(ts []*results.Trial) []OutcomeCount {
 	return out
 }
 
-// Decimals kept: rates to a millionth, money to a billionth of a dollar.
-// Processors differ in the last bit of a float; reports must not.
-const (
-	rateDigits  = 6
-	moneyDigits = 9
-)
-
-func round(p *float64, digits int) *float64 {
-	if p == nil {
-		return nil
-	}
-	scale := math.Pow10(digits)
-	v := math.Round(*p*scale) / scale
-	if v == 0 {
-		v = 0 // no negative zero
-	}
-	return &v
-}
-
-func estimate(e stats.Estimate, digits int) Estimate {
-	n := e.N
-	out := Estimate{
-		Value: round(e.Value, digits), Lo: round(e.Lo, digits), Hi: round(e.Hi, digits),
-		Method: e.Method, N: *round(&n, 3), Warnings: []string{},
-	}
+func estimate(e stats.Estimate) Estimate {
+	out := Estimate{Value: e.Value, Lo: e.Lo, Hi: e.Hi, Method: e.Method, N: e.N, Warnings: []string{}}
 	for _, w := range e.Warnings {
 		out.Warnings = append(out.Warnings, string(w))
 	}

@@ -16,6 +16,7 @@ type cell struct{ model, arm string }
 type pool struct {
 	scenarios []string                             // sorted
 	cells     map[cell]map[string][]*results.Trial // by scenario, in order of repetition
+	cut       map[string]int                       // blocks that were cut, by model
 }
 
 // Compute summarises a run. Rows may come in any order; it is an error when
@@ -30,12 +31,16 @@ func Compute(meta Meta, trials []results.Trial, verdicts []results.Verdict) (*Su
 	s := &Summary{
 		Schema: Schema, RunID: meta.RunID, Suite: meta.Suite, Seed: meta.Seed, Repetitions: meta.Repetitions,
 		Models: models(meta, rows), Arms: arms(meta, rows), Trials: len(rows),
-		Errors: errorCounts(rows), Notes: slices.Concat([]string{}, meta.Notes),
+		Errors: errorCounts(rows), Cut: cutCounts(meta.Cut), Notes: slices.Concat([]string{}, meta.Notes),
+	}
+	for _, c := range meta.Cut {
+		s.CutTrials += c.Trials
 	}
 	for i := range rows {
 		t := &rows[i]
 		s.Graded += count(t.Graded())
 		s.Errored += count(t.Errored)
+		s.Ungraded += count(!t.Graded())
 		s.Volatile += count(t.Volatile)
 	}
 	if s.Repetitions <= 0 {
@@ -43,8 +48,8 @@ func Compute(meta Meta, trials []results.Trial, verdicts []results.Verdict) (*Su
 			s.Repetitions = max(s.Repetitions, rows[i].Repetition+1)
 		}
 	}
-	s.Main = section(meta, s, newPool(rows, false))
-	if p := newPool(rows, true); len(p.scenarios) > 0 {
+	s.Main = section(meta, s, newPool(meta, rows, false))
+	if p := newPool(meta, rows, true); len(p.scenarios) > 0 {
 		h := section(meta, s, p)
 		s.Harms = &h
 	}
@@ -89,8 +94,14 @@ func check(meta Meta, rows []results.Trial, verdicts []results.Verdict) error {
 	return nil
 }
 
-func newPool(rows []results.Trial, harms bool) pool {
-	p := pool{cells: map[cell]map[string][]*results.Trial{}}
+func newPool(meta Meta, rows []results.Trial, harms bool) pool {
+	p := pool{cells: map[cell]map[string][]*results.Trial{}, cut: map[string]int{}}
+	for _, c := range meta.Cut {
+		if c.Harms == harms {
+			p.cut[c.Model]++
+			p.scenarios = append(p.scenarios, c.Scenario)
+		}
+	}
 	for i := range rows {
 		t := &rows[i]
 		if t.Harms != harms {
@@ -103,7 +114,8 @@ func newPool(rows []results.Trial, harms bool) pool {
 		p.cells[c][t.Scenario] = append(p.cells[c][t.Scenario], t)
 		p.scenarios = append(p.scenarios, t.Scenario)
 	}
-	p.scenarios = slices.Compact(p.scenarios) // rows are sorted by scenario
+	slices.Sort(p.scenarios)
+	p.scenarios = slices.Compact(p.scenarios)
 	return p
 }
 
@@ -115,8 +127,8 @@ func section(meta Meta, s *Summary, p pool) Section {
 	for _, m := range s.Models {
 		rates := map[string]Arm{}
 		for _, arm := range s.Arms {
-			if byScenario := p.cells[cell{m.Model, arm}]; len(byScenario) > 0 {
-				rates[arm] = armSummary(m, arm, p.scenarios, byScenario, s.Repetitions)
+			if byScenario := p.cells[cell{m.Model, arm}]; len(byScenario) > 0 || p.cut[m.Model] > 0 {
+				rates[arm] = armSummary(m, arm, p.scenarios, byScenario, s.Repetitions, p.cut[m.Model])
 				out.Arms = append(out.Arms, rates[arm])
 			}
 		}
@@ -140,6 +152,10 @@ func section(meta Meta, s *Summary, p pool) Section {
 func models(meta Meta, rows []results.Trial) []Model {
 	simulated := map[string]bool{}
 	var names []string
+	for _, c := range meta.Cut {
+		simulated[c.Model] = c.Simulated
+		names = append(names, c.Model)
+	}
 	for i := range rows {
 		simulated[rows[i].Model] = rows[i].Simulated
 		names = append(names, rows[i].Model)
@@ -193,6 +209,31 @@ func errorCounts(rows []results.Trial) []ErrorCount {
 	}
 	slices.SortStableFunc(out, func(a, b ErrorCount) int {
 		return cmp.Or(cmp.Compare(b.Trials, a.Trials), cmp.Compare(a.Class, b.Class))
+	})
+	return out
+}
+
+// cutCounts counts blocks by model and reason.
+func cutCounts(blocks []CutBlock) []CutCount {
+	type key struct{ model, reason string }
+	at := map[key]*CutCount{}
+	scenarios := map[key]map[string]bool{}
+	for _, b := range blocks {
+		k := key{b.Model, b.Reason}
+		if at[k] == nil {
+			at[k], scenarios[k] = &CutCount{Model: b.Model, Reason: b.Reason}, map[string]bool{}
+		}
+		at[k].Blocks++
+		at[k].Trials += b.Trials
+		scenarios[k][b.Scenario] = true
+	}
+	out := make([]CutCount, 0, len(at))
+	for k, c := range at {
+		c.Scenarios = len(scenarios[k])
+		out = append(out, *c)
+	}
+	slices.SortFunc(out, func(a, b CutCount) int {
+		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Reason, b.Reason))
 	})
 	return out
 }

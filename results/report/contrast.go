@@ -31,16 +31,16 @@ func contrast(c Comparison, m Model, scenarios []string, a, b map[string][]*resu
 			costs, costKnown = append(costs, d), costKnown && ok
 		}
 	}
-	x.OverAll = estimate(stats.PairedDifference(pairs), rateDigits)
+	x.OverAll = estimate(stats.PairedDifference(pairs))
 	x.DiffMin, x.DiffMax = diffBounds(rates[c.Base], rates[c.Arm])
-	x.CostDiff = estimate(stats.MeanDifference(nil), moneyDigits)
+	x.CostDiff = estimate(stats.MeanDifference(nil))
 	if costKnown {
-		x.CostDiff = estimate(stats.MeanDifference(costs), moneyDigits)
+		x.CostDiff = estimate(stats.MeanDifference(costs))
 	}
 	x.Measured = x.Paired > 0
 	if c.Guard != "" {
 		f := stats.WhereFired(exposed)
-		x.Fired = &Fired{estimate(f.Estimate, rateDigits), f.Scenarios, f.ExposedA, f.ExposedB, f.Paired}
+		x.Fired = &Fired{estimate(f.Estimate), f.Scenarios, f.ExposedA, f.ExposedB, f.Paired}
 		x.Measured = f.ExposedA+f.ExposedB > 0
 	}
 	x.Notes = append(x.Notes, notes(x, a, b)...)
@@ -109,7 +109,7 @@ func costDiff(both []pair) (diff float64, ok bool) {
 }
 
 func side(guard string, byScenario map[string][]*results.Trial, arm Arm) Side {
-	s := Side{Trials: arm.Trials, Graded: arm.Graded, Passed: arm.Passed, Rate: arm.Rate.Value, CostOfPass: arm.CostOfPass}
+	s := Side{Trials: arm.Trials, Graded: arm.Graded, Passed: arm.Passed, Rate: arm.Rate, CostOfPass: arm.perPass()}
 	if s.Trials == 0 {
 		s.CostOfPass = Money{nil, Nothing}
 	}
@@ -134,7 +134,7 @@ func diffBounds(a, b Arm) (lo, hi *float64) {
 		return nil, nil
 	}
 	low, high := *b.RateMin-*a.RateMax, *b.RateMax-*a.RateMin
-	return round(&low, rateDigits), round(&high, rateDigits)
+	return &low, &high
 }
 
 func notes(x Contrast, a, b map[string][]*results.Trial) []string {

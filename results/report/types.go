@@ -12,7 +12,20 @@ type Meta struct {
 	Models      []string     `json:"models"`      // in the order to print; others follow by name
 	Arms        []string     `json:"arms"`        // in the order to print; others follow by name
 	Comparisons []Comparison `json:"comparisons"`
+	Cut         []CutBlock   `json:"cut"`   // what was planned and not run, in any order
 	Notes       []string     `json:"notes"` // said at the end, for example which isolation was in force
+}
+
+// CutBlock is one block (scenario, model, repetition) that was planned and not
+// run in any arm, so that arms stay paired: its trials have no rows.
+type CutBlock struct {
+	Scenario   string `json:"scenario"`
+	Harms      bool   `json:"harms"` // the scenario is tagged harms
+	Model      string `json:"model"`
+	Simulated  bool   `json:"simulated"`  // the model is
+	Repetition int    `json:"repetition"` // from 0
+	Trials     int    `json:"trials"`     // of the block, one an arm
+	Reason     string `json:"reason"`     // one line, for example "cost budget of 5 USD"
 }
 
 // Comparison declares two arms to be compared, b - a.
@@ -25,7 +38,8 @@ type Comparison struct {
 	Arm   string `json:"arm"`  // b: the one with it
 }
 
-// Summary is the content of report.json.
+// Summary is the content of report.json. The main pool of scenarios stands at
+// the top level; the pool of those tagged harms beside it, in the same shape.
 type Summary struct {
 	Schema      string   `json:"schema" doc:"harnessbench/report/v1"`
 	RunID       string   `json:"run_id" doc:"run the summary is of"`
@@ -33,16 +47,19 @@ type Summary struct {
 	Seed        uint64   `json:"seed" doc:"seed of the suite"`
 	Repetitions int      `json:"repetitions" doc:"planned repetitions of each scenario, model and arm"`
 	Models      []Model  `json:"models" doc:"models, in the suite's order"`
-	Arms        []string `json:"arms" doc:"arms, in the suite's order"`
-	Trials      int      `json:"trials" doc:"trials, of both sections"`
+	Arms        []string `json:"arm_names" doc:"arms, in the suite's order"`
+	Trials      int      `json:"trials" doc:"trials that were run, of both pools"`
 	Graded      int      `json:"graded" doc:"trials with a verdict of pass or fail"`
 	Errored     int      `json:"errored" doc:"trials that the infrastructure failed; in no denominator"`
+	Ungraded    int      `json:"ungraded" doc:"trials without a verdict, the errored ones included"`
+	CutTrials   int      `json:"cut" doc:"trials that were planned and not run: whole blocks of a scenario, model and repetition, over all arms"`
 	Volatile    int      `json:"volatile" doc:"trials of scenarios whose commands are not proved stable"`
 
-	Main  Section  `json:"main" doc:"scenarios not tagged harms"`
+	Main  Section  `json:",embed" doc:"scenarios not tagged harms"`
 	Harms *Section `json:"harms" doc:"scenarios tagged harms, which exist to show where a guard hurts; null when there are none"`
 
 	Errors []ErrorCount `json:"errors" doc:"errored trials by class"`
+	Cut    []CutCount   `json:"cut_blocks" doc:"blocks that were cut, by model and reason"`
 	Notes  []string     `json:"notes" doc:"what must be said of the run as a whole"`
 }
 
@@ -70,43 +87,66 @@ type Estimate struct {
 	Warnings []string `json:"warnings" doc:"what must be said beside the number"`
 }
 
-// Arm is what one model did in one arm.
+// Arm is what one model did in one arm. Numbers have full precision; what is
+// unknown is null.
 type Arm struct {
 	Model     string `json:"model" doc:"model as provider/name"`
-	Simulated bool   `json:"simulated" doc:"true for simulated models"`
 	Arm       string `json:"arm" doc:"harness configuration"`
+	Scenarios int    `json:"scenarios" doc:"scenarios with a graded trial"`
+	Trials    int    `json:"trials" doc:"trials that were run"`
+	Graded    int    `json:"graded" doc:"trials with a verdict of pass or fail"`
+	Errored   int    `json:"errored" doc:"trials that the infrastructure failed"`
+	Passed    int    `json:"passed" doc:"trials that passed"`
 
-	Scenarios int `json:"scenarios" doc:"scenarios with a graded trial"`
-	Trials    int `json:"trials" doc:"trials"`
-	Graded    int `json:"graded" doc:"trials with a verdict of pass or fail"`
-	Errored   int `json:"errored" doc:"trials that the infrastructure failed"`
-	Ungraded  int `json:"ungraded" doc:"trials without a verdict, the errored ones included"`
-	Passed    int `json:"passed" doc:"trials that passed"`
+	Rate        *float64            `json:"rate" doc:"pass rate: mean over scenarios of the mean over repetitions; null when nothing was graded"`
+	CI          *Interval           `json:"ci" doc:"95 % interval of rate, [lo, hi]; null when there is none"`
+	CIMethod    string              `json:"ci_method" doc:"how ci was made"`
+	CINaive     *Interval           `json:"ci_naive" doc:"Wilson's 95 % interval as if all trials were independent, [lo, hi]"`
+	SEClustered *float64            `json:"se_clustered" doc:"standard error of rate, scenarios as clusters; null below 2 scenarios"`
+	SENaive     *float64            `json:"se_naive" doc:"standard error as if all trials were independent"`
+	PassHat     map[string]*float64 `json:"pass_hat" doc:"pass^k by k: chance that k trials of k pass; null where a scenario has fewer than k graded trials"`
+	PassAt      map[string]*float64 `json:"pass_at" doc:"pass@k by k: chance that one trial of k passes; null likewise"`
 
-	Rate        Estimate `json:"rate" doc:"pass rate: mean over scenarios of the mean over repetitions"`
-	SEClustered *float64 `json:"se_clustered" doc:"standard error, scenarios as clusters; null below 2 scenarios"`
-	SENaive     *float64 `json:"se_naive" doc:"standard error as if all trials were independent"`
-	NaiveLo     *float64 `json:"ci_naive_lo" doc:"lower end of Wilson's interval as if all trials were independent"`
-	NaiveHi     *float64 `json:"ci_naive_hi" doc:"upper end of it"`
-	RateMin     *float64 `json:"rate_min" doc:"share of passes if every ungraded trial had failed"`
-	RateMax     *float64 `json:"rate_max" doc:"share of passes if every ungraded trial had passed"`
+	Tokens          *int64   `json:"tokens" doc:"tokens of all trials, input and output; null when a count is unknown"`
+	CostUSD         *float64 `json:"cost_usd" doc:"as-if cost of all trials, errored ones included, USD; null when a price or a count is unknown"`
+	CostOfPass      *float64 `json:"cost_of_pass" doc:"cost_usd / passed, USD; null when cost_of_pass_state is not known"`
+	CostOfPassState string   `json:"cost_of_pass_state" doc:"known; unknown (a price or a count is); infinite (something was graded, nothing passed); none (nothing was graded)"`
 
-	PassHat []K `json:"pass_hat" doc:"pass^k: chance that k trials of k pass"`
-	PassAt  []K `json:"pass_at" doc:"pass@k: chance that one trial of k passes"`
-
-	Tokens       Tokens   `json:"tokens" doc:"tokens of all trials"`
-	CostUSD      *float64 `json:"cost_usd" doc:"as-if cost of all trials, errored ones included, USD; null when a price is unknown"`
-	SpentUSD     *float64 `json:"spent_usd" doc:"really spent, USD; null when a price is unknown"`
-	CostPerTrial *float64 `json:"cost_per_trial_usd" doc:"cost_usd / trials"`
-	CostOfPass   Money    `json:"cost_of_pass" doc:"cost_usd / passed"`
-
-	Outcomes []OutcomeCount `json:"outcomes" doc:"how the trials ended, most frequent first"`
+	Simulated    bool           `json:"simulated" doc:"true for simulated models"`
+	Ungraded     int            `json:"ungraded" doc:"trials without a verdict, the errored ones included"`
+	Cut          int            `json:"cut" doc:"trials that were planned and not run"`
+	Errors       map[string]int `json:"errored_by_class" doc:"errored trials by class: auth, quota, provider, sandbox, internal or grader"`
+	N            float64        `json:"ci_n" doc:"scenarios, or the effective number that ci_method used"`
+	Warnings     []string       `json:"warnings" doc:"what must be said beside rate"`
+	RateMin      *float64       `json:"rate_min" doc:"share of passes if every ungraded trial had failed"`
+	RateMax      *float64       `json:"rate_max" doc:"share of passes if every ungraded trial had passed"`
+	ByK          []K            `json:"by_k" doc:"pass^k and pass@k with their intervals"`
+	Usage        Tokens         `json:"tokens_by_class" doc:"tokens of all trials by class"`
+	SpentUSD     *float64       `json:"spent_usd" doc:"really spent, USD; null when a price or a count is unknown"`
+	CostPerTrial *float64       `json:"cost_per_trial_usd" doc:"cost_usd / trials"`
+	Time         Time           `json:"time" doc:"where the time of all trials went, on their clocks"`
+	Outcomes     []OutcomeCount `json:"outcomes" doc:"how the trials ended, most frequent first"`
 }
 
-// K is an estimate for one k.
+// Interval is a 95 % interval, [lo, hi].
+type Interval [2]float64
+
+// K is what one arm's trials say of k trials.
 type K struct {
-	K        int      `json:"k" doc:"number of trials"`
-	Estimate Estimate `json:"estimate" doc:"mean over scenarios; no value where a scenario has fewer than k graded trials"`
+	K   int      `json:"k" doc:"number of trials"`
+	Hat Estimate `json:"hat" doc:"pass^k, mean over scenarios"`
+	At  Estimate `json:"at" doc:"pass@k, mean over scenarios"`
+}
+
+// Time splits the time of an arm's trials; a part is null when a trial's is
+// unknown.
+type Time struct {
+	ModelUS    *int64   `json:"model_us" doc:"in model calls, microseconds"`
+	ToolUS     *int64   `json:"tool_us" doc:"in tools, microseconds"`
+	WaitUS     *int64   `json:"wait_us" doc:"waited between attempts, microseconds"`
+	ModelShare *float64 `json:"model_share" doc:"model_us / (model_us + tool_us + wait_us); null when one is unknown or all are 0"`
+	ToolShare  *float64 `json:"tool_share" doc:"tool_us likewise"`
+	WaitShare  *float64 `json:"wait_share" doc:"wait_us likewise"`
 }
 
 // Tokens adds up usage; a class is null when a trial's count is unknown.
@@ -187,4 +227,13 @@ type ErrorCount struct {
 	Class   string `json:"class" doc:"auth, quota, provider, sandbox, internal or grader"`
 	Trials  int    `json:"trials" doc:"trials"`
 	Example string `json:"example" doc:"reason of the first of them, in canonical order"`
+}
+
+// CutCount counts the blocks of one model that were cut for one reason.
+type CutCount struct {
+	Model     string `json:"model" doc:"model as provider/name"`
+	Reason    string `json:"reason" doc:"why they were not run"`
+	Blocks    int    `json:"blocks" doc:"blocks of a scenario and a repetition"`
+	Scenarios int    `json:"scenarios" doc:"scenarios with such a block"`
+	Trials    int    `json:"trials" doc:"trials, over all arms"`
 }

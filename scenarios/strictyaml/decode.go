@@ -20,7 +20,13 @@ var (
 
 // Unmarshal parses data and decodes it into the pointer into.
 func Unmarshal(file string, data []byte, into any) error {
-	n, err := Parse(file, data)
+	return UnmarshalMax(file, data, MaxBytes, into)
+}
+
+// UnmarshalMax is [Unmarshal] for documents that a program wrote, of at most
+// maxBytes.
+func UnmarshalMax(file string, data []byte, maxBytes int, into any) error {
+	n, err := ParseMax(file, data, maxBytes)
 	if err != nil {
 		return err
 	}

@@ -23,12 +23,16 @@ const (
 	maxColumn = 4096 // of the first token of a line
 )
 
-// Parse reads one document. file is the name for error messages; no file is
-// opened. An empty document gives a Null node.
-func Parse(file string, data []byte) (n *Node, err error) {
+// Parse reads one document of at most [MaxBytes]. file is the name for error
+// messages; no file is opened. An empty document gives a Null node.
+func Parse(file string, data []byte) (*Node, error) { return ParseMax(file, data, MaxBytes) }
+
+// ParseMax is [Parse] for documents that a program wrote, which can be larger;
+// the bound on tokens grows with maxBytes.
+func ParseMax(file string, data []byte, maxBytes int) (n *Node, err error) {
 	whole := Pos{File: file}
-	if len(data) > MaxBytes {
-		return nil, whole.Errorf("split it, or generate large contents", "the file has %d bytes, the limit is %d", len(data), MaxBytes)
+	if len(data) > maxBytes {
+		return nil, whole.Errorf("split it, or generate large contents", "the file has %d bytes, the limit is %d", len(data), maxBytes)
 	}
 	if err := checkBytes(file, data); err != nil {
 		return nil, err
@@ -41,7 +45,7 @@ func Parse(file string, data []byte) (n *Node, err error) {
 		}
 	}()
 	tokens := lexer.Tokenize(string(data))
-	if err := checkTokens(file, tokens); err != nil {
+	if err := checkTokens(file, tokens, maxTokens*max(1, maxBytes/MaxBytes)); err != nil {
 		return nil, err
 	}
 	f, err := parser.Parse(tokens, 0)
@@ -85,9 +89,9 @@ func checkBytes(file string, data []byte) error {
 
 // checkTokens refuses what the parser must not see: nesting that would exhaust
 // its recursion, and features that make a file mean more than it says.
-func checkTokens(file string, tokens token.Tokens) error {
-	if len(tokens) > maxTokens {
-		return Pos{File: file}.Errorf("split it, or generate large contents", "the file has %d YAML tokens, the limit is %d", len(tokens), maxTokens)
+func checkTokens(file string, tokens token.Tokens, most int) error {
+	if len(tokens) > most {
+		return Pos{File: file}.Errorf("split it, or generate large contents", "the file has %d YAML tokens, the limit is %d", len(tokens), most)
 	}
 	flow, line, nest := 0, -1, 0
 	for _, t := range tokens {

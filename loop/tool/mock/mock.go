@@ -217,11 +217,18 @@ func (t *Tool) Canonical(args string) (string, []string, error) {
 	return args, resources, nil
 }
 
-// Run implements tool.Tool.
+// Run implements tool.Tool. What it declares to take counts on every clock.
 func (t *Tool) Run(ctx context.Context, op *tool.Op) tool.Result {
 	if ctx.Err() != nil {
 		return tool.Result{Outcome: event.Cancelled, Text: "cancelled"}
 	}
+	res := t.respond(op)
+	res.Declared = true
+	return res
+}
+
+// respond is what the call with this number and these arguments gives.
+func (t *Tool) respond(op *tool.Op) tool.Result {
 	r := t.choose(op)
 	takes := t.spec.Takes
 	if r != nil && r.Takes > 0 {

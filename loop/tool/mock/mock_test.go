@@ -152,6 +152,7 @@ func TestFaults(t *testing.T) {
 		m := newTool(t, mock.Spec{Takes: time.Second, Responses: say("abéd"), Faults: []mock.Fault{c.fault}})
 		well := tool.Result{Outcome: event.Success, Text: "abéd", Took: time.Second}
 		for nth, want := range []tool.Result{well, c.want, well, c.want, well} {
+			want.Declared = true
 			if diff := cmp.Diff(want, run(m, nth, `{}`)); diff != "" {
 				t.Errorf("%s, call %d (-want +got):\n%s", name, nth+1, diff)
 			}

@@ -25,7 +25,8 @@ func (s *show) footer(l *session.Line) error {
 	if f.Reason != event.Completed {
 		look = yellow
 	}
-	outcome := s.paint(look, safeLine(string(f.Reason)))
+	reason := clip(safeLine(string(f.Reason)), 26)
+	outcome := s.paint(look, reason)
 	var remarks []string
 	if f.Evidence != "" {
 		remarks = append(remarks, f.Evidence)
@@ -40,7 +41,7 @@ func (s *show) footer(l *session.Line) error {
 	if len(remarks) == 0 {
 		s.line(first)
 	} else {
-		s.hang(block{first: first + ", ", rest: "          "}, textWidth(safeLine(string(f.Reason)))+2, safeLine(strings.Join(remarks, "; ")))
+		s.hang(block{first: first + ", ", rest: "          "}, textWidth(reason)+2, safeLine(strings.Join(remarks, "; ")))
 	}
 	calls := fmt.Sprintf("%s, %s, %s", count(f.Turns, "turn"), count(f.Attempts, "model call"), count(f.Calls, "tool call"))
 	if s.tries > 0 {
@@ -90,7 +91,7 @@ func (s *show) verdict(digest model.Digest) {
 	if e.Trial.Score != nil && *e.Trial.Score != 0 && *e.Trial.Score != 1 {
 		text += fmt.Sprintf(", score %.3g", *e.Trial.Score)
 	}
-	s.line(s.paint(dim, fmt.Sprintf("%-10s", "verdict")) + s.paint(lookOf(e.Trial.Verdict), safeLine(text)))
+	s.line(s.paint(dim, fmt.Sprintf("%-10s", "verdict")) + s.paint(lookOf(e.Trial.Verdict), clip(safeLine(text), 28)))
 	if e.Trial.ErrorText != nil {
 		s.fact("", "errored: "+*e.Trial.ErrorText)
 	}

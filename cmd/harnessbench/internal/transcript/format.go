@@ -34,8 +34,10 @@ func size(n int64) string {
 // took writes a duration for people: three digits that matter.
 func took(d time.Duration) string {
 	switch {
-	case d < time.Second:
+	case d < 10*time.Millisecond:
 		return strconv.FormatFloat(float64(d.Microseconds())/1000, 'f', -1, 64) + "ms"
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
 	case d < time.Minute:
 		return fmt.Sprintf("%.2fs", d.Seconds())
 	case d < time.Hour:
@@ -73,14 +75,9 @@ func money(c event.Cost) string {
 	if usd >= 1 || c.Pico == 0 {
 		return fmt.Sprintf("$%.2f", usd)
 	}
-	return "$" + strings.TrimSuffix(strconv.FormatFloat(usd, 'f', -1, 64)[:min(len(strconv.FormatFloat(usd, 'f', -1, 64)), firstDigit(usd)+4)], ".")
-}
-
-// firstDigit is where in the decimal notation of 0 < usd < 1 the first digit
-// other than zero stands.
-func firstDigit(usd float64) int {
-	s := strconv.FormatFloat(usd, 'f', -1, 64)
-	return strings.IndexFunc(s, func(r rune) bool { return r > '0' && r <= '9' })
+	text := strconv.FormatFloat(usd, 'f', -1, 64)
+	first := strings.IndexAny(text, "123456789")
+	return "$" + text[:min(len(text), first+4)]
 }
 
 // count writes a number with its noun.

@@ -166,7 +166,9 @@ func (s *show) part(l *session.Line) error {
 		return &session.DecodeError{Line: l.No, Type: l.Type, Field: "body", What: err.Error()}
 	}
 	if p.Kind == model.KindTool {
-		s.tools = append(s.tools, p.Tool.Name)
+		if len(s.tools) < maxTools {
+			s.tools = append(s.tools, p.Tool.Name)
+		}
 		return nil
 	}
 	if len(s.tools) > 0 {
@@ -179,7 +181,7 @@ func (s *show) part(l *session.Line) error {
 	switch part.Why {
 	case "system", "task":
 		if l.Turn > 0 {
-			s.said(part.Why, "←", text, sayLines)
+			s.said(part.Why, text)
 			break
 		}
 		s.gap()
@@ -190,17 +192,17 @@ func (s *show) part(l *session.Line) error {
 		}
 		s.text(block{first: "  ", rest: "  ", lines: s.lines(lines)}, text)
 	case session.WhyRewrite:
-		s.text(block{first: "    ", rest: "    ", style: dim}, fmt.Sprintf("the model saw %s of it:", size(int64(len(text)))))
+		s.text(block{first: "    ", rest: "    ", style: dim}, fmt.Sprintf("the model saw this instead, %s:", size(int64(len(text)))))
 		s.text(block{first: "    ┊ ", rest: "    ┊ ", style: dim, lines: s.lines(shownLines)}, text)
 	default:
-		s.said(part.Why, "←", text, sayLines)
+		s.said(part.Why, text)
 	}
 	return nil
 }
 
 // said prints a message to the model under the name of who it comes from.
-func (s *show) said(who, arrow, text string, lines int) {
+func (s *show) said(who, text string) {
 	s.gap()
-	s.line("  " + s.paint(cyan, arrow+" "+safeLine(who)))
-	s.text(block{first: "    ", rest: "    ", lines: s.lines(lines)}, text)
+	s.text(block{first: "  ", rest: "    ", style: cyan}, "← "+safeLine(who))
+	s.text(block{first: "    ", rest: "    ", lines: s.lines(sayLines)}, text)
 }

@@ -76,9 +76,10 @@ func (p *printer) gap() {
 
 // rule prints a title, a line across and what stands at its right end.
 func (p *printer) rule(title string, s style, right string) {
+	title = cond.Truncate(title, p.width-4, "…")
 	n := p.width - textWidth(title) - 1
 	tail := ""
-	if right != "" {
+	if right != "" && n > textWidth(right)+3 {
 		n -= textWidth(right) + 1
 		tail = " " + right
 	}

@@ -40,6 +40,13 @@ const (
 	shownLines  = 3
 )
 
+// What is remembered at most, whatever a session holds.
+const (
+	maxTools = 500    // names of tools before the first turn
+	maxCalls = 10_000 // calls of a turn
+	maxFired = 100    // guards with a count at the end
+)
+
 // show prints one session.
 type show struct {
 	*printer
@@ -61,7 +68,6 @@ type show struct {
 // call is a requested call that has no result yet.
 type call struct {
 	tool, args, problem string
-	place               int
 }
 
 // Show prints the session as far as it can be read. An error that names a line
@@ -143,7 +149,7 @@ func (s *show) begin(l *session.Line) {
 	s.gap()
 	title := fmt.Sprintf("turn %d", l.Turn)
 	if l.Lane != event.MainLane {
-		title += ", lane " + safeLine(l.Lane)
+		title += ", lane " + clip(safeLine(l.Lane), 40)
 	}
 	s.rule(title, bold, s.clock)
 }
@@ -170,7 +176,7 @@ func (s *show) finish(r *session.Reader) error {
 		s.pending()
 		s.text(block{first: "  ", rest: "  "}, "The session has no end: the run was interrupted, or is still going on. It is shown as far as it goes.")
 		if torn != nil {
-			s.text(block{first: "  ", rest: "  "}, fmt.Sprintf("Line %d is torn: it breaks off after %s, %s before it are sound.", torn.Line, size(torn.Bytes), count(torn.Line-1, "line")))
+			s.text(block{first: "  ", rest: "  "}, fmt.Sprintf("Line %d is torn: it breaks off after %s. The %s before it are sound.", torn.Line, size(torn.Bytes), count(torn.Line-1, "line")))
 		}
 	}
 	if s.o.Turn > s.turns {

@@ -36,6 +36,10 @@ func TestShow(t *testing.T) {
 		b, entry := simulate(t, "sim/trap-stuck", "without-stuck", set(t, "stuck", "shadow"))
 		golden(t, "stuck", shown(t, b, transcript.Options{Verdict: func(model.Digest) *results.Entry { return entry }}))
 	})
+	t.Run("accepted", func(t *testing.T) {
+		b, entry := simulate(t, "sim/oracle", "default", set(t, "tool_deadline.per_call", "30s"))
+		golden(t, "accepted", shown(t, b, transcript.Options{Width: 100, Verdict: func(model.Digest) *results.Entry { return entry }}))
+	})
 	t.Run("imported", func(t *testing.T) {
 		golden(t, "imported", shown(t, imported(t), transcript.Options{Name: "desk-000.session.jsonl"}))
 	})

@@ -135,6 +135,9 @@ func (s *show) request(l *session.Line) error {
 		c.problem = string(r.Problem)
 	}
 	if _, known := s.calls[r.ID]; !known {
+		if len(s.order) >= maxCalls {
+			return nil
+		}
 		s.order = append(s.order, r.ID)
 	}
 	s.calls[r.ID] = c
@@ -162,7 +165,10 @@ func (s *show) call(c *call) {
 	// The name stands before the arguments on their first line.
 	pad := textWidth("  → "+name+" ") - leadWidth(b.rest)
 	if pad > s.width/2 {
-		s.line(first)
+		s.text(block{first: "  → ", rest: b.rest, style: bold}, name)
+		if args == "" {
+			return
+		}
 		b.first, pad = b.rest, 0
 	}
 	s.hang(b, pad, args)
@@ -209,7 +215,7 @@ func readable(args string) string {
 		if err != nil {
 			return args
 		}
-		if v.Compact() != nil {
+		if v.Format(jsontext.SpaceAfterComma(true), jsontext.SpaceAfterColon(true)) != nil {
 			return args
 		}
 		out = append(out, key+": "+string(v))
@@ -229,11 +235,27 @@ func (s *show) result(l *session.Line) error {
 	}
 	delete(s.calls, r.ID)
 	s.call(&c)
-	look, mark := green, "✓"
-	if r.Outcome != event.Success {
-		look, mark = red, "✗"
+	s.outcome(r)
+	if c.problem != "" && c.problem != string(r.Outcome) && !strings.Contains(r.Text, c.problem) {
+		s.text(block{first: "    ", rest: "    ", style: yellow}, c.problem)
 	}
-	parts := []string{s.paint(look, mark+" "+safeLine(string(r.Outcome)))}
+	if r.Text != "" {
+		bar := s.paint(dim, "    │ ")
+		s.text(block{first: bar, rest: bar, lines: s.lines(resultLines)}, r.Text)
+	}
+	for i := range r.Delta {
+		s.delta(&r.Delta[i])
+	}
+	return nil
+}
+
+// outcome prints how a call came out, with size and time.
+func (s *show) outcome(r *session.ToolResult) {
+	look, mark := green, "✓ "
+	if r.Outcome != event.Success {
+		look, mark = red, "✗ "
+	}
+	var parts []string
 	if r.Bytes > 0 || r.Outcome == event.Success {
 		parts = append(parts, size(r.Bytes))
 	}
@@ -246,18 +268,14 @@ func (s *show) result(l *session.Line) error {
 	if r.Exit != nil {
 		parts = append(parts, fmt.Sprintf("exit %d", *r.Exit))
 	}
-	s.line("    " + strings.Join(parts, s.paint(dim, " · ")))
-	if c.problem != "" && c.problem != string(r.Outcome) && !strings.Contains(r.Text, c.problem) {
-		s.text(block{first: "    ", rest: "    ", style: yellow}, c.problem)
+	head := mark + clip(safeLine(string(r.Outcome)), 26)
+	b := block{first: "    " + s.paint(look, head), rest: "      "}
+	if len(parts) == 0 {
+		s.line(b.first)
+		return
 	}
-	if r.Text != "" {
-		bar := s.paint(dim, "    │ ")
-		s.text(block{first: bar, rest: bar, lines: s.lines(resultLines)}, r.Text)
-	}
-	for i := range r.Delta {
-		s.delta(&r.Delta[i])
-	}
-	return nil
+	b.first += s.paint(dim, " · ")
+	s.hang(b, leadWidth(b.first)-leadWidth(b.rest), strings.Join(parts, " · "))
 }
 
 func (s *show) delta(d *session.Delta) {
@@ -306,7 +324,9 @@ func (s *show) guard(l *session.Line) error {
 			return nil
 		}
 	}
-	s.fired = append(s.fired, firing{g.Name, g.Mode, 1})
+	if len(s.fired) < maxFired {
+		s.fired = append(s.fired, firing{g.Name, g.Mode, 1})
+	}
 	return nil
 }
 
