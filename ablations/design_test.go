@@ -69,8 +69,7 @@ func TestLeaveOneOut(t *testing.T) {
 }
 
 func TestOneAtATime(t *testing.T) {
-	arms, comps := expand(t, front+`arms: [{name: base, models: [sim/weak], guards: {dedupe-not: off}}]
-`[:0]+`arms: [{name: base, models: [sim/weak], guards: {result_ceiling: off}}]
+	arms, comps := expand(t, front+`arms: [{name: base, models: [sim/weak], guards: {result_ceiling: off}}]
 design: {kind: one-at-a-time, base: base}
 factors:
   - {name: stuck, guard: stuck, levels: [off, enforce]}
@@ -86,8 +85,8 @@ factors:
 		t.Error(diff)
 	}
 	wantPairs := []string{
-		"base - stuck-off stuck",                     // b enforces it
-		"ceiling-enforce - base result_ceiling",      // here too
+		"base - stuck-off stuck",                       // b enforces it
+		"ceiling-enforce - base result_ceiling",        // here too
 		"abort-4 - base stuck", "abort-8 - base stuck", // a is the base
 		"deadline-1_5s - base tool_deadline",
 		"prompt-plain - base", "prompt-firm - base", // whole arms; other models have no pairs
@@ -194,25 +193,25 @@ func TestFactorErrors(t *testing.T) {
 		{"  - {name: a}\n", "8:5: factor a: it must vary one thing"},
 		{"  - {name: a, guard: stuck, models: [sim/weak]}\n", "8:5: factor a: it must vary one thing"},
 		{"  - {name: a, models: [sim/weak, sim/strong], levels: [1]}\n", "8:5: factor a: param and levels belong to a guard"},
-		{"  - {name: a, guard: stuk, levels: [off, enforce]}\n", `8:39: factor a: no guard "stuk"`},
+		{"  - {name: a, guard: stuk, levels: [off, enforce]}\n", `8:37: factor a: no guard "stuk"`},
 		{"  - {name: a, guard: stuck, levels: [off]}\n", "8:5: factor a has 1 levels; give it 2 to 64"},
 		{"  - {name: a, guard: stuck}\n", "8:5: factor a has 0 levels"},
-		{"  - {name: a, guard: stuck, levels: [off, on]}\n", `8:45: factor a: guard stuck: no mode "on"`},
-		{"  - {name: a, guard: stuck, levels: [off, 1]}\n", "8:45: factor a: this is no mode"},
-		{"  - {name: a, guard: stuck, levels: [off, shadow]}\n", "8:45: factor a: off and shadow are one level"},
-		{"  - {name: a, guard: stuck, levels: [enforce, enforce]}\n", "8:49: factor a: the level enforce stands twice"},
-		{"  - {name: a, guard: stuck, param: abort, levels: [4, 4]}\n", "8:57: factor a: the level 4 stands twice"},
-		{"  - {name: a, guard: stuck, param: abort, levels: [4, x]}\n", `8:57: factor a: guard stuck, parameter abort: "x" is no whole number`},
-		{"  - {name: a, guard: stuck, param: abort, levels: [4, [5]]}\n", "8:57: factor a: this is no value of stuck.abort"},
-		{"  - {name: a, guard: stuck, param: abrt, levels: [4, 5]}\n", `8:53: factor a: guard stuck has no parameter "abrt"`},
-		{"  - {name: a, guard: spill, param: over, levels: [1024, 1KiB]}\n", "8:59: factor a: the level 1KiB stands twice"},
+		{"  - {name: a, guard: stuck, levels: [off, on]}\n", `8:43: factor a: guard stuck: no mode "on"`},
+		{"  - {name: a, guard: stuck, levels: [off, 1]}\n", "8:43: factor a: this is no mode"},
+		{"  - {name: a, guard: stuck, levels: [off, shadow]}\n", "8:43: factor a: off and shadow are one level"},
+		{"  - {name: a, guard: stuck, levels: [enforce, enforce]}\n", "8:47: factor a: the level enforce stands twice"},
+		{"  - {name: a, guard: stuck, param: abort, levels: [4, 4]}\n", "8:55: factor a: the level 4 stands twice"},
+		{"  - {name: a, guard: stuck, param: abort, levels: [4, x]}\n", `8:55: factor a: guard stuck, parameter abort: "x" is no whole number`},
+		{"  - {name: a, guard: stuck, param: abort, levels: [4, [5]]}\n", "8:55: factor a: this is no value of stuck.abort"},
+		{"  - {name: a, guard: stuck, param: abrt, levels: [4, 5]}\n", `8:51: factor a: guard stuck has no parameter "abrt"`},
+		{"  - {name: a, guard: spill, param: over, levels: [1024, 1KiB]}\n", "8:57: factor a: the level 1KiB stands twice"},
 		{"  - {name: a, models: [sim/weak, sim/strong]}\n", "8:5: factor a: the base base runs on more than one model"},
 		{"  - {name: a, models: [sim/weak, sim/medium]}\n", `8:5: the model "sim/medium" is none of the suite's models`},
 		{"  - {name: a, prompts: [x]}\n", "8:24: factor a: prompts is no mapping"},
-		{"  - {name: a, prompts: {x: {text: p}, y: {text: p}}}\n", "8:41: factor a: the prompts x and y are equal"},
-		{"  - {name: a, prompts: {x: {text: p}, y.z: {text: q}}}\n", `8:41: factor a: the label "y.z"`},
-		{"  - {name: a, prompts: {x: {text: p}, y: }}\n", "8:41: factor a: the prompt y is empty"},
-		{"  - {name: a, prompts: {x: {text: p}, y: {txt: q}}}\n", `8:45: unknown key "txt"`},
+		{"  - {name: a, prompts: {x: {text: p}, y: {text: p}}}\n", "8:39: factor a: the prompts x and y are equal"},
+		{"  - {name: a, prompts: {x: {text: p}, y.z: {text: q}}}\n", `8:39: factor a: the label "y.z"`},
+		{"  - {name: a, prompts: {x: {text: p}, y: }}\n", "8:39: factor a: the prompt y is empty"},
+		{"  - {name: a, prompts: {x: {text: p}, y: {txt: q}}}\n", `8:43: unknown key "txt"`},
 		{"  - {name: a, guard: stuck, levels: [off, enforce]}\n  - {name: A, guard: spill, levels: [off, enforce]}\n", "9:5: two factors are called A"},
 		{"  - {name: a, guard: stuck, levels: [off, enforce]}\n  - {name: b, guard: stuck, levels: [off, enforce]}\n", "9:5: the factors a and b vary the same thing: guard stuck"},
 	} {

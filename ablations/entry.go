@@ -2,6 +2,7 @@ package ablations
 
 import (
 	"github.com/harnessbench/harnessbench/ablations/trial"
+	"github.com/harnessbench/harnessbench/graders"
 	"github.com/harnessbench/harnessbench/results"
 )
 
@@ -13,7 +14,7 @@ func (r *runner) entry(t *Trial, out *trial.Outcome, spent spending, down bool) 
 		Tags: append([]string(nil), t.Scenario.Tags...), Harms: t.Scenario.Tagged(results.HarmsTag),
 		Model: t.Model, Simulated: trial.IsSimulated(t.Model), Arm: t.Arm.Name, Repetition: t.Repetition,
 		Seed:    trial.RepetitionSeed(r.plan.Suite.Seed, t.Scenario.ID, t.Repetition),
-		Outcome: string(end.Reason), Backstop: end.Backstop, Verdict: out.Overall.Verdict,
+		Outcome: string(end.Reason), Backstop: end.Backstop,
 		Turns: end.Turns, ModelCalls: end.Attempts, ToolCalls: len(tally.Calls),
 		InputUncached: &end.Usage.InputUncached, CacheRead: &end.Usage.CacheRead, CacheWrite: &end.Usage.CacheWrite,
 		Output: &end.Usage.Output, Reasoning: &end.Usage.Reasoning,
@@ -27,14 +28,17 @@ func (r *runner) entry(t *Trial, out *trial.Outcome, spent spending, down bool) 
 	if spent.known {
 		row.SpentUSD = usdOf(spent.pico)
 	}
+	setVerdict(&row, out.Overall)
 	if class, why := errored(out, down); class != "" {
 		row.Errored, row.ErrorClass, row.ErrorText = true, &class, &why
-		row.Verdict = results.Ungraded
+		row.Verdict, row.Score = results.Ungraded, nil
 	}
-	if row.Verdict != results.Ungraded {
-		row.Score = &out.Overall.Score
+	if !row.Simulated && tally.Answers == 0 {
+		// Whether a provider that never answered billed anything is not known.
+		row.InputUncached, row.CacheRead, row.CacheWrite, row.Output, row.Reasoning = nil, nil, nil, nil, nil
+		row.CostUSD, row.SpentUSD, row.SpentTokens = nil, nil, nil
 	}
-	return results.Entry{Trial: row, Verdicts: r.verdicts(t, out), Events: r.firings(t, tally)}
+	return results.Entry{Trial: row, Verdicts: verdictRows(&row, out.Verdicts), Events: r.firings(t, tally)}
 }
 
 // usdOf turns 1e-12 USD into USD.
@@ -43,14 +47,16 @@ func usdOf(pico int64) *float64 {
 	return &usd
 }
 
-func (r *runner) verdicts(t *Trial, out *trial.Outcome) []results.Verdict {
-	rows := make([]results.Verdict, 0, len(out.Verdicts))
-	for _, v := range out.Verdicts {
-		row := results.Verdict{RunID: r.runID, Scenario: t.Scenario.ID, Model: t.Model, Arm: t.Arm.Name, Repetition: t.Repetition,
+// verdictRows makes the rows of a trial's verdicts.
+func verdictRows(t *results.Trial, list []graders.Verdict) []results.Verdict {
+	rows := make([]results.Verdict, 0, len(list))
+	for _, v := range list {
+		row := results.Verdict{RunID: t.RunID, Scenario: t.Scenario, Model: t.Model, Arm: t.Arm, Repetition: t.Repetition,
 			Index: len(rows), Grader: v.Grader, Type: v.Type, Version: v.Version, Digest: v.Digest,
 			Gate: v.Gate, Primary: v.Primary, Verdict: v.Verdict, Reason: v.Reason, Evidence: v.Evidence}
 		if v.Verdict != results.Ungraded {
-			row.Score = &v.Score
+			score := v.Score
+			row.Score = &score
 		}
 		rows = append(rows, row)
 	}

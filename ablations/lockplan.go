@@ -117,12 +117,40 @@ func (l *Lock) arms() ([]Arm, error) {
 
 // load finds a scenario again and refuses it when it is not what it was.
 func (ls *LockScenario) load(dir string) (*scenarios.Scenario, error) {
+	return ls.find(dir, ls.unchanged)
+}
+
+// LoadScenarios finds the lock's scenarios as they are today, by id, and names
+// those that changed since. dir is as in PlanFromLock.
+func (l *Lock) LoadScenarios(dir string) (byID map[string]*scenarios.Scenario, changed []string, err error) {
+	byID = map[string]*scenarios.Scenario{}
+	for i := range l.Scenarios {
+		ls := &l.Scenarios[i]
+		sc, err := ls.find(dir, func(sc *scenarios.Scenario) error {
+			if sc.ID != ls.ID {
+				return fmt.Errorf("%s holds the scenario %s, not %s", sc.Source, sc.ID, ls.ID)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		if sc.Digest != ls.Digest {
+			changed = append(changed, ls.ID)
+		}
+		byID[ls.ID] = sc
+	}
+	return byID, changed, nil
+}
+
+// find looks for a scenario where the lock says, and takes the first that fits.
+func (ls *LockScenario) find(dir string, fits func(*scenarios.Scenario) error) (*scenarios.Scenario, error) {
 	if strings.HasPrefix(ls.Source, BuiltinPrefix) {
 		sc, err := builtin.Get(ls.Source)
 		if err != nil {
 			return nil, fmt.Errorf("scenario %s: %w; use the version that began the run", ls.ID, err)
 		}
-		return sc, ls.unchanged(sc)
+		return sc, fits(sc)
 	}
 	source := filepath.FromSlash(ls.Source)
 	places := []string{source}
@@ -136,7 +164,7 @@ func (ls *LockScenario) load(dir string) (*scenarios.Scenario, error) {
 		}
 		sc, err := loadScenario(at)
 		if err == nil {
-			err = ls.unchanged(sc)
+			err = fits(sc)
 		}
 		if err == nil {
 			return sc, nil

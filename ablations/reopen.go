@@ -25,6 +25,7 @@ type Cut struct {
 // CutBlock names one block that was not run.
 type CutBlock struct {
 	Scenario   string `json:"scenario"`
+	Harms      bool   `json:"harms"` // the scenario is tagged harms
 	Model      string `json:"model"`
 	Repetition int    `json:"repetition"`
 	Trials     int    `json:"trials"`
@@ -110,13 +111,24 @@ func (r *runner) carry(t *results.Trial) {
 	r.ledger.carry(pico, tokens)
 }
 
+// reason names a budget in words.
+func (b *Budgets) reason() string {
+	switch {
+	case b.MicroUSD > 0 && b.Tokens > 0:
+		return fmt.Sprintf("budget of %s USD and %d tokens", formatUSD(b.MicroUSD), b.Tokens)
+	case b.MicroUSD > 0:
+		return fmt.Sprintf("budget of %s USD", formatUSD(b.MicroUSD))
+	}
+	return fmt.Sprintf("budget of %d tokens", b.Tokens)
+}
+
 // writeCut notes the blocks that were not run.
 func (r *runner) writeCut() error {
-	c := Cut{Schema: CutSchema, Reason: "budget", Trials: r.progress.Cut}
+	c := Cut{Schema: CutSchema, Reason: r.plan.Suite.Budgets.reason(), Trials: r.progress.Cut}
 	for _, b := range r.blocks {
 		t := b.trials[0]
 		if !r.journal.Has(t.Key()) {
-			c.Blocks = append(c.Blocks, CutBlock{t.Scenario.ID, t.Model, t.Repetition, len(b.trials)})
+			c.Blocks = append(c.Blocks, CutBlock{t.Scenario.ID, t.Scenario.Tagged(results.HarmsTag), t.Model, t.Repetition, len(b.trials)})
 		}
 	}
 	data, err := json.MarshalIndent(c, "", "  ")
@@ -128,19 +140,21 @@ func (r *runner) writeCut() error {
 
 func removeCut(dir string) error { return removeIfThere(filepath.Join(dir, CutFile)) }
 
-// ReadCut returns what a budget cut of a run; nil when it cut nothing.
-func ReadCut(dir string) (*Cut, error) {
+// ReadCut returns what a budget cut of a run; no blocks when it cut nothing.
+func ReadCut(dir string) (Cut, error) {
 	path := filepath.Join(dir, CutFile)
+	var c Cut
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+		return c, nil
+	}
+	if err == nil {
+		if err = json.Unmarshal(data, &c); err == nil && c.Schema != CutSchema {
+			err = fmt.Errorf("schema is %q, not %s", c.Schema, CutSchema)
+		}
 	}
 	if err != nil {
-		return nil, err
+		return c, fmt.Errorf("%s: %w", path, err)
 	}
-	var c Cut
-	if err := json.Unmarshal(data, &c); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return &c, nil
+	return c, nil
 }

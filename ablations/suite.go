@@ -99,9 +99,18 @@ func ParseSuite(file string, data []byte) (*Suite, error) {
 	return s, nil
 }
 
-// Folder is where the suite's relative scenarios begin: the folder of its file.
-// It is a fact of the machine and stands in no lock; [PlanFromLock] needs it.
-func (s *Suite) Folder() string { return s.folder }
+// Folder is where the suite's relative scenarios begin: the folder of its file,
+// as an absolute path; empty for an embedded suite. It is a fact of the machine
+// and stands in no lock; [PlanFromLock] needs it.
+func (s *Suite) Folder() string {
+	if s.folder == "" {
+		return ""
+	}
+	if abs, err := filepath.Abs(s.folder); err == nil {
+		return abs
+	}
+	return s.folder // the current folder is gone; then nothing relative is found
+}
 
 // at is the place of a key of the suite, or of an entry of a key's list; the
 // suite's own when it is not written.

@@ -198,7 +198,7 @@ func TestPromptFiles(t *testing.T) {
 		if _, err := suite(name); err == nil {
 			t.Errorf("%s was taken", name)
 		} else {
-			wantError(t, name, err, filepath.Join(dir, "suite.yaml")+":5:25: the prompt")
+			wantError(t, name, err, filepath.Join(dir, "suite.yaml")+":5:26: the prompt")
 		}
 	}
 }

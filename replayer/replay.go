@@ -8,6 +8,8 @@ import (
 	"io/fs"
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
+	"github.com/harnessbench/harnessbench/graders"
+	"github.com/harnessbench/harnessbench/graders/check"
 	"github.com/harnessbench/harnessbench/loop"
 	"github.com/harnessbench/harnessbench/loop/clock"
 	"github.com/harnessbench/harnessbench/loop/event"
@@ -48,6 +50,11 @@ type Left struct {
 	End       *event.End
 	Tally     *trial.Tally
 	Workspace workspace.Workspace
+}
+
+// Grade asks graders about what the session left.
+func (l *Left) Grade(ctx context.Context, specs check.Graders) (graders.Overall, []graders.Verdict) {
+	return trial.Grade(ctx, specs, l.End, l.Tally, l.Workspace)
 }
 
 // Rebuild replays a session file and gives back what it left: its end, its calls

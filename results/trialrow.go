@@ -21,12 +21,11 @@ type GuardFired struct {
 // force and silent" stays apart from "not in force", and a guard that never
 // fired from one that was not watched.
 //
-// It remembers the joined names that it has made: a run has few. The zero value
-// is ready; it is not safe for concurrent use.
+// The zero value is ready; it is not safe for concurrent use.
 type TrialColumns struct {
-	names   map[string]string
-	scratch []byte
-	fired   []GuardFired
+	last             []GuardCount // of the row before
+	enforced, shadow string       // its names
+	fired            []GuardFired // of the rows that are filled
 }
 
 // Fill sets the three columns of normalised trials, until the next call; Empty
@@ -58,11 +57,22 @@ func (m *TrialColumns) fill(t *Trial) {
 		}
 	}
 	t.GuardsFired = m.fired[first:len(m.fired):len(m.fired)]
-	t.GuardsEnforced, t.GuardsShadow = m.join(t.Guards, Enforce), m.join(t.Guards, Shadow)
+	t.GuardsEnforced, t.GuardsShadow = m.join(t.Guards)
 }
 
-func (m *TrialColumns) join(guards []GuardCount, mode string) string {
-	b := m.scratch[:0]
+// join gives the names of the guards in each mode. Rows of one arm follow each
+// other and have the same, so the last ones are mostly right.
+func (m *TrialColumns) join(guards []GuardCount) (enforced, shadow string) {
+	if slices.EqualFunc(guards, m.last, func(a, b GuardCount) bool { return a.Guard == b.Guard && a.Mode == b.Mode }) {
+		return m.enforced, m.shadow
+	}
+	m.last = append(m.last[:0], guards...)
+	m.enforced, m.shadow = names(guards, Enforce), names(guards, Shadow)
+	return m.enforced, m.shadow
+}
+
+func names(guards []GuardCount, mode string) string {
+	var b []byte
 	for i := range guards {
 		if g := &guards[i]; g.Mode == mode {
 			if len(b) > 0 {
@@ -71,16 +81,7 @@ func (m *TrialColumns) join(guards []GuardCount, mode string) string {
 			b = append(b, g.Guard...)
 		}
 	}
-	m.scratch = b
-	if s, ok := m.names[string(b)]; ok {
-		return s
-	}
-	if m.names == nil {
-		m.names = map[string]string{}
-	}
-	s := string(b)
-	m.names[s] = s
-	return s
+	return string(b)
 }
 
 // FromColumns makes the guard counts of a row that was read from a table,

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/harnessbench/harnessbench/graders"
 	"github.com/harnessbench/harnessbench/graders/check"
@@ -27,6 +28,9 @@ type Options struct {
 	Sync    session.Sync // when the session is forced to disk
 	Temp    string       // folder for the trial's tree; "" = the system's
 	Watch   event.Sink   // also hears every event; may be nil
+	// GradeTimeout is what the graders of the trial may take together, in real
+	// time; 0 = as long as they want. What is not decided by then is ungraded.
+	GradeTimeout time.Duration
 	// Overwrite replaces a finished session of that name; without it one is an
 	// error.
 	Overwrite bool
@@ -76,28 +80,33 @@ func Run(ctx context.Context, s Spec, o Options) (out *Outcome, err error) {
 		return nil, err
 	}
 	out.Digest = file.Digest()
-	out.Overall, out.Verdicts = s.grade(ctx, ws, out)
+	out.Overall, out.Verdicts = s.grade(ctx, o, ws, out)
 	return out, nil
 }
 
-// lay makes the scenario's tree below dir.
+// lay makes the scenario's tree below dir. The folder is new and nobody else's,
+// so files are written plainly; the loader has checked their names.
 func lay(dir string, files []scenarios.File) (*workspace.Dir, error) {
-	tree, harness := filepath.Join(dir, "tree"), filepath.Join(dir, "harness")
-	for _, d := range []string{tree, harness} {
-		if err := os.Mkdir(d, 0o755); err != nil {
-			return nil, err
-		}
-	}
-	ws, err := workspace.NewDir(tree, harness)
-	if err != nil {
+	tree := filepath.Join(dir, "tree")
+	if err := os.Mkdir(tree, 0o755); err != nil {
 		return nil, err
 	}
 	for _, f := range files {
-		if _, err := ws.WriteFile(f.Path, f.Data); err != nil {
+		name := filepath.FromSlash(f.Path)
+		if !filepath.IsLocal(name) {
+			return nil, fmt.Errorf("file %q is not inside the workspace", f.Path)
+		}
+		full := filepath.Join(tree, name)
+		if filepath.Dir(name) != "." {
+			if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+				return nil, err
+			}
+		}
+		if err := os.WriteFile(full, f.Data, 0o644); err != nil {
 			return nil, err
 		}
 	}
-	return ws, nil
+	return workspace.NewDir(tree, filepath.Join(dir, "harness"))
 }
 
 // record runs the loop on a laid tree and writes its session.
@@ -191,11 +200,22 @@ func (s *Spec) header(cfg loop.Config) (*session.Header, error) {
 	return h, nil
 }
 
-// grade asks the scenario's graders about what was left.
-func (s *Spec) grade(ctx context.Context, ws workspace.Workspace, o *Outcome) (graders.Overall, []graders.Verdict) {
-	f := &graders.Finished{Answer: o.End.Answer, Stop: string(o.End.Reason), Calls: o.Tally.Calls,
-		Turns: o.End.Turns, Attempts: o.End.Attempts, Files: files{ws}}
-	return graders.Grade(ctx, s.Scenario.Graders, f)
+// grade asks the scenario's graders, for as long as they may take. Whether a run
+// was told to stop meanwhile does not matter: a verdict is not half done.
+func (s *Spec) grade(ctx context.Context, o Options, ws workspace.Workspace, out *Outcome) (graders.Overall, []graders.Verdict) {
+	ctx = context.WithoutCancel(ctx)
+	if o.GradeTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.GradeTimeout)
+		defer cancel()
+	}
+	return Grade(ctx, s.Scenario.Graders, out.End, out.Tally, ws)
+}
+
+// Grade asks graders about a finished session and the tree that it left.
+func Grade(ctx context.Context, specs check.Graders, end *event.End, t *Tally, ws workspace.Workspace) (graders.Overall, []graders.Verdict) {
+	return graders.Grade(ctx, specs, &graders.Finished{Answer: end.Answer, Stop: string(end.Reason), Calls: t.Calls,
+		Turns: end.Turns, Attempts: end.Attempts, Files: files{ws}})
 }
 
 // Checker makes the loop's acceptance check over a workspace; nil when there is

@@ -93,7 +93,7 @@ func importFile(ctx context.Context, a *app, name, path string, f importFlags) (
 	if err := errors.Join(beginMachine(temp, "", ""), endMachine(temp, began)); err != nil {
 		return cli.WithCode(cli.Errored, err)
 	}
-	if err := publishImport(temp); err != nil {
+	if _, err := publish(temp); err != nil {
 		return cli.WithCode(cli.Errored, err)
 	}
 	if err := takeName(temp, out); err != nil {

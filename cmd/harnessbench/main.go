@@ -69,9 +69,12 @@ the model, runs its tools, stops it, retries it, and decides whether it is done.
 var commands = []func(*app) *cobra.Command{
 	newCompletion,
 	newDiff,
+	newGrade,
 	newGuards,
 	newImport,
+	newMerge,
 	newModels,
+	newPlan,
 	newReplay,
 	newReport,
 	newRun,

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/harnessbench/harnessbench/ablations"
+	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
 	"github.com/harnessbench/harnessbench/results"
 	"github.com/harnessbench/harnessbench/results/report"
@@ -60,7 +61,16 @@ func summarise(dir string) (*report.Summary, error) {
 	if err != nil {
 		return nil, cli.WithCode(cli.CannotJudge, err)
 	}
-	sum, err := report.Compute(reportMeta(lock, results.RunID(lock.Name, raw)), c.Trials(), c.Verdicts())
+	meta := reportMeta(lock, results.RunID(lock.Name, raw))
+	cut, err := ablations.ReadCut(dir)
+	if err != nil {
+		return nil, cli.WithCode(cli.CannotJudge, err)
+	}
+	for _, b := range cut.Blocks {
+		meta.Cut = append(meta.Cut, report.CutBlock{Scenario: b.Scenario, Harms: b.Harms, Model: b.Model,
+			Simulated: trial.IsSimulated(b.Model), Repetition: b.Repetition, Trials: b.Trials, Reason: cut.Reason})
+	}
+	sum, err := report.Compute(meta, c.Trials(), c.Verdicts())
 	return sum, cli.WithCode(cli.CannotJudge, err)
 }
 
@@ -76,10 +86,29 @@ func reportMeta(l ablations.Lock, id string) report.Meta {
 	return m
 }
 
+// clearStale removes what a killed publish left half written.
+func clearStale(dir string) error {
+	for _, pattern := range []string{filepath.Join(ablations.ParquetDir, ".*.parquet.*"), ".report.*"} {
+		stale, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			return err
+		}
+		for _, name := range stale {
+			if err := os.Remove(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // publish makes tables and reports from a run folder's journal and sessions.
 func publish(dir string) (*report.Summary, error) {
 	sum, err := summarise(dir)
 	if err != nil {
+		return nil, err
+	}
+	if err := clearStale(dir); err != nil {
 		return nil, err
 	}
 	if err := ablations.WriteTables(dir, sum.RunID); err != nil {

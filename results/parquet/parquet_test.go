@@ -35,7 +35,7 @@ func trials(n int) []results.Trial {
 			InputUncached: ptr(int64(1000 + i*7%5000)), CacheRead: ptr(int64(0)), CacheWrite: ptr(int64(0)), Output: ptr(int64(100 + i%700)),
 			CostUSD: ptr(float64(i%9999) / 1e6), SpentUSD: ptr(float64(i%9999) / 1e6), Reasoning: ptr(int64(0)), ModelUS: ptr(int64(i) * 1000 % 7_777_777), ToolUS: ptr(int64(i % 50000)), WaitUS: ptr(int64(0)),
 			Session: fmt.Sprintf("scenario-%02d.sim_weak.without-%d.%d.session.jsonl", i/1300%12, i/5%13, i), SessionDigest: digest(i),
-			Guards: guardCounts(i),
+			Guards: guardCounts(i, i/5%13),
 		}
 	}
 	return rows
@@ -49,12 +49,12 @@ func digest(i int) string {
 
 // guardCounts is what a trial of the starter suite has: eleven guards, one of
 // them in shadow, hardly any fired.
-func guardCounts(i int) []results.GuardCount {
+func guardCounts(i, arm int) []results.GuardCount {
 	names := []string{"acceptance", "empty_response", "limits", "result_ceiling", "retry", "run_deadline", "spill", "stuck", "tool_deadline", "truncated_empty", "unknown_tool"}
 	out := make([]results.GuardCount, len(names))
 	for g, name := range names {
 		out[g] = results.GuardCount{Guard: name, Mode: results.Enforce}
-		if i%13 == g {
+		if arm == g {
 			out[g].Mode = results.Shadow
 		}
 		if i%29 == g {

@@ -67,7 +67,7 @@ func fixtureTrial(tr trap, model, arm string, rep int, harms bool) results.Trial
 		RunID: "starter-0123456789ab", Suite: "starter", Scenario: tr.scenario, ScenarioDigest: "00", Tags: []string{}, Harms: harms,
 		Model: model, Simulated: true, Arm: arm, Repetition: rep, Seed: uint64(rep), Outcome: "completed",
 		Turns: 6, ModelCalls: 6, ToolCalls: 5, InputUncached: ptr(int64(4000)), CacheRead: ptr(int64(0)), CacheWrite: ptr(int64(0)), Output: ptr(int64(400)), Reasoning: ptr(int64(0)),
-		ModelUS: 9_000_000, ToolUS: 100_000, Session: "s", SessionDigest: "00",
+		ModelUS: ptr(int64(9_000_000)), ToolUS: ptr(int64(100_000)), WaitUS: ptr(int64(0)), Session: "s", SessionDigest: "00",
 	}
 	switch {
 	case harms && falls:

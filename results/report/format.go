@@ -120,6 +120,26 @@ func rate(v *float64) string {
 	return fmt.Sprintf("%.2f", *v)
 }
 
+// number prints a number that can be missing.
+func number(v *float64, format string) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprintf(format, *v)
+}
+
+// duration prints the mean time of a trial.
+func duration(t Time, trials int) string {
+	if t.ModelUS == nil || t.ToolUS == nil || t.WaitUS == nil || trials == 0 {
+		return unknownIf(trials)
+	}
+	s := (float64(*t.ModelUS) + float64(*t.ToolUS) + float64(*t.WaitUS)) / 1e6 / float64(trials)
+	if s >= 600 {
+		return fmt.Sprintf("%.1f min", s/60)
+	}
+	return fmt.Sprintf("%.2f s", s)
+}
+
 // usd prints an amount with three significant digits and no exponent.
 func usd(v *float64, unknown string) string {
 	if v == nil {
@@ -147,7 +167,7 @@ func moneys(c Contrast) string { return amount(c.A.CostOfPass) + " -> " + amount
 // perTrial prints a mean number of tokens: "980", "12.3k", "4.56M".
 func perTrial(total *int64, trials int) string {
 	if total == nil || trials == 0 {
-		return "?"
+		return unknownIf(trials)
 	}
 	v := float64(*total) / float64(trials)
 	switch {

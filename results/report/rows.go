@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/harnessbench/harnessbench/results/stats"
@@ -94,7 +95,7 @@ func byEffect(in []Contrast) []Contrast {
 func armTable(p *printer, sec *Section) table {
 	k := 0
 	for _, a := range sec.Arms {
-		k = max(k, len(a.PassHat))
+		k = max(k, len(a.ByK))
 	}
 	heads := []string{"arm", "pass rate", "passed", "errored"}
 	if k > 1 {
@@ -102,16 +103,88 @@ func armTable(p *printer, sec *Section) table {
 	}
 	t := table{block: "model", heads: append(heads, "tokens/trial", "USD/trial", "USD/pass", "notes"), left: 1, ends: true}
 	for _, a := range sec.Arms {
-		row := []string{p.name(a.Arm), p.interval(a.Rate, "%.2f"), fmt.Sprintf("%d/%d", a.Passed, a.Graded), fmt.Sprint(a.Errored)}
+		row := []string{p.name(a.Arm), p.interval(a.rate(), "%.2f"), fmt.Sprintf("%d/%d", a.Passed, a.Graded), fmt.Sprint(a.Errored)}
 		if k > 1 {
 			hat := "-"
-			if len(a.PassHat) == k {
-				hat = rate(a.PassHat[k-1].Estimate.Value)
+			if len(a.ByK) == k {
+				hat = rate(a.ByK[k-1].Hat.Value)
 			}
 			row = append(row, hat)
 		}
 		t.add(p.model(a.Model, a.Simulated), append(row,
-			perTrial(a.Tokens.Total, a.Trials), usd(a.CostPerTrial, "?"), amount(a.CostOfPass), p.note(armNotes(a)...)))
+			perTrial(a.Tokens, a.Trials), usd(a.CostPerTrial, unknownIf(a.Trials)), amount(a.perPass()), p.note(armNotes(a)...)))
+	}
+	return t
+}
+
+// unknownIf is how an amount that is not there prints: a dash where nothing was
+// run, else a question.
+func unknownIf(trials int) string {
+	if trials == 0 {
+		return "-"
+	}
+	return "?"
+}
+
+// rateTable shows what stands behind each rate.
+func rateTable(p *printer, sec *Section) table {
+	t := table{block: "model", left: 1,
+		heads: []string{"arm", "scenarios", "trials", "graded", "errored", "ungraded", "cut", "passed", "rate", "se clustered", "se naive"}}
+	for _, a := range sec.Arms {
+		row := []string{p.name(a.Arm)}
+		for _, n := range []int{a.Scenarios, a.Trials, a.Graded, a.Errored, a.Ungraded, a.Cut, a.Passed} {
+			row = append(row, fmt.Sprint(n))
+		}
+		t.add(p.model(a.Model, a.Simulated), append(row, number(a.Rate, "%.3f"), number(a.SEClustered, "%.4f"), number(a.SENaive, "%.4f")))
+	}
+	return t
+}
+
+// kTable shows pass^k and pass@k for the first four k and the last.
+func kTable(p *printer, sec *Section) table {
+	most := 0
+	for _, a := range sec.Arms {
+		most = max(most, len(a.ByK))
+	}
+	var ks []int
+	for k := 1; k <= most; k++ {
+		if k <= 4 || k == most {
+			ks = append(ks, k)
+		}
+	}
+	t := table{block: "model", left: 1, heads: []string{"arm"}}
+	for _, k := range ks {
+		t.heads = append(t.heads, fmt.Sprintf("pass^%d", k))
+	}
+	for _, k := range ks {
+		t.heads = append(t.heads, fmt.Sprintf("pass@%d", k))
+	}
+	for _, a := range sec.Arms {
+		row := []string{p.name(a.Arm)}
+		for _, k := range ks {
+			row = append(row, number(a.PassHat[strconv.Itoa(k)], "%.3f"))
+		}
+		for _, k := range ks {
+			row = append(row, number(a.PassAt[strconv.Itoa(k)], "%.3f"))
+		}
+		t.add(p.model(a.Model, a.Simulated), row)
+	}
+	return t
+}
+
+// timeTable shows on what the trials' clocks were spent.
+func timeTable(p *printer, sec *Section) table {
+	t := table{block: "model", heads: []string{"arm", "time/trial", "in model calls", "in tools", "waiting between attempts"}, left: 1}
+	for _, a := range sec.Arms {
+		row := []string{p.name(a.Arm), duration(a.Time, a.Trials)}
+		for _, v := range []*float64{a.Time.ModelShare, a.Time.ToolShare, a.Time.WaitShare} {
+			if v == nil {
+				row = append(row, unknownIf(a.Trials))
+				continue
+			}
+			row = append(row, fmt.Sprintf("%.1f %%", 100**v))
+		}
+		t.add(p.model(a.Model, a.Simulated), row)
 	}
 	return t
 }
@@ -176,10 +249,13 @@ func contrastNotes(c Contrast) []string {
 
 func armNotes(a Arm) []string {
 	var out []string
-	for _, w := range a.Rate.Warnings {
+	for _, w := range a.Warnings {
 		if w != string(stats.NoData) {
 			out = append(out, w)
 		}
+	}
+	if a.Cut > 0 {
+		out = append(out, fmt.Sprintf("%s cut before they ran: the numbers are over the others", plural(a.Cut, "trial")))
 	}
 	if a.Ungraded > 0 && a.RateMin != nil {
 		out = append(out, fmt.Sprintf("%s ungraded: whatever they would have been, the pass rate is between %.2f and %.2f", plural(a.Ungraded, "trial"), *a.RateMin, *a.RateMax))

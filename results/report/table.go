@@ -119,9 +119,11 @@ func (p *printer) markdownTable(t table) {
 		return
 	}
 	for _, line := range lay(renderer.NewMarkdown(), tw.PaddingDefault, t.aligns(1), heads, rows) {
-		fmt.Fprintf(p.out, "%s\n", line)
+		if !p.write(line + "\n") {
+			break
+		}
 	}
-	fmt.Fprintln(p.out)
+	p.write("\n")
 }
 
 // words splits text at spaces, and a word that no line could hold anywhere.

@@ -30,11 +30,17 @@ func (s *Summary) WriteText(w io.Writer, o TextOptions) error {
 	return err
 }
 
-// WriteMarkdown writes the whole summary as Markdown. Texts from rows are
-// escaped: they cannot make markup.
+// MaxMarkdown is the number of bytes that the Markdown report stays under: what
+// a comment on a pull request may hold is 65,536 characters.
+const MaxMarkdown = 65_000
+
+// WriteMarkdown writes the summary as Markdown that fits a comment on a pull
+// request: what was found first, the rest folded. What does not fit is left out,
+// and it says so; report.json has everything. Texts from rows are escaped: they
+// cannot make markup.
 func (s *Summary) WriteMarkdown(w io.Writer) error {
 	var b bytes.Buffer
-	p := &printer{out: &b, markdown: true}
+	p := &printer{out: &b, markdown: true, limit: MaxMarkdown}
 	p.document(s, true)
 	_, err := w.Write(b.Bytes())
 	return err
@@ -46,9 +52,16 @@ type printer struct {
 	out      *bytes.Buffer
 	markdown bool
 	paint    painter
+	limit    int // bytes of the page; 0 = no limit
 	notes    []string
 	methods  []string // interval methods that the tables name
+	dropped  bool     // something did not fit
+	folding  string   // summary of the fold that is open: it needs no title again
 }
+
+// fewArms is the number of rows that a table for a first look may have when it
+// is not what the suite asked for.
+const fewArms = 8
 
 func (p *printer) document(s *Summary, all bool) {
 	p.head(s)
@@ -59,21 +72,50 @@ func (p *printer) document(s *Summary, all bool) {
 	if s.Harms != nil {
 		p.guards("Where a guard hurts: scenarios tagged harms, never pooled with the others", s.Harms, false)
 	}
-	p.table("Every arm", armTable(p, &s.Main))
+	p.missing(s)
+	if len(s.Main.Comparisons)+len(s.Main.Guards) == 0 {
+		p.table("Every arm", armTable(p, &s.Main))
+	} else {
+		p.folded("Every arm", func() { p.table("Every arm", armTable(p, &s.Main)) })
+	}
+	if all || len(s.Main.Arms) <= fewArms {
+		p.folded("Rates, repetitions and time", func() { p.detail("", &s.Main) })
+	}
 	if all {
 		if s.Harms != nil {
-			if len(s.Harms.Comparisons) > 0 {
-				p.table("The harness as a whole, in scenarios tagged harms", wholeTable(p, s.Harms))
-			}
-			p.table("Every arm, in scenarios tagged harms", armTable(p, s.Harms))
+			p.folded("Scenarios tagged harms", func() { p.harms(s.Harms) })
 		}
-		p.table("How trials ended", outcomeTable(p, &s.Main))
-		if s.Harms != nil {
-			p.table("How trials ended, in scenarios tagged harms", outcomeTable(p, s.Harms))
-		}
+		p.folded("How trials ended", func() { p.outcomes(s) })
 	}
-	p.errors(s)
-	p.legend(s)
+	p.folded("How to read this", func() { p.legend(s) })
+	if p.dropped {
+		fmt.Fprintf(p.out, "\nThis page was cut to fit a comment; report.json has everything.\n")
+	}
+}
+
+// detail prints what is known of each arm beside its rate.
+func (p *printer) detail(suffix string, sec *Section) {
+	p.table("Trials and pass rate"+suffix, rateTable(p, sec))
+	if t := kTable(p, sec); len(t.heads) > 1 {
+		p.table("Of k trials"+suffix, t)
+	}
+	p.table("Where the time went"+suffix, timeTable(p, sec))
+}
+
+func (p *printer) harms(sec *Section) {
+	const suffix = ", in scenarios tagged harms"
+	if len(sec.Comparisons) > 0 {
+		p.table("The harness as a whole"+suffix, wholeTable(p, sec))
+	}
+	p.table("Every arm"+suffix, armTable(p, sec))
+	p.detail(suffix, sec)
+}
+
+func (p *printer) outcomes(s *Summary) {
+	p.table("How trials ended", outcomeTable(p, &s.Main))
+	if s.Harms != nil {
+		p.table("How trials ended, in scenarios tagged harms", outcomeTable(p, s.Harms))
+	}
 }
 
 // head says what was run, and first of all whether it was real.
@@ -84,8 +126,18 @@ func (p *printer) head(s *Summary) {
 	}
 	line := fmt.Sprintf("%s x %s x %s x %s = %s",
 		scenarios, plural(len(s.Models), "model"), plural(len(s.Arms), "arm"), plural(s.Repetitions, "repetition"), plural(s.Trials, "trial"))
+	if s.CutTrials > 0 {
+		line = fmt.Sprintf("%s x %s x %s x %s: %s",
+			scenarios, plural(len(s.Models), "model"), plural(len(s.Arms), "arm"), plural(s.Repetitions, "repetition"), plural(s.Trials, "trial"))
+	}
 	if s.Errored > 0 {
 		line += fmt.Sprintf(", %s errored", thousands(int64(s.Errored)))
+	}
+	if n := s.Ungraded - s.Errored; n > 0 {
+		line += fmt.Sprintf(", %s ungraded", thousands(int64(n)))
+	}
+	if s.CutTrials > 0 {
+		line += fmt.Sprintf(", %s cut", thousands(int64(s.CutTrials)))
 	}
 	p.title(1, p.safe(s.Suite, maxModel))
 	p.para(line + fmt.Sprintf(". Seed %d, run %s.", s.Seed, p.text(s.RunID)))
@@ -125,17 +177,25 @@ func (p *printer) guards(title string, sec *Section, silentRows bool) {
 	}
 }
 
-func (p *printer) errors(s *Summary) {
-	if len(s.Errors) == 0 {
-		return
-	}
-	p.title(2, "Errored trials (in no denominator)")
-	for _, e := range s.Errors {
-		line := fmt.Sprintf("%s: %s", p.text(e.Class), plural(e.Trials, "trial"))
-		if e.Example != "" {
-			line += ", for example: " + p.text(e.Example)
+// missing says which trials have no verdict, and why.
+func (p *printer) missing(s *Summary) {
+	if len(s.Errors) > 0 {
+		p.title(2, "Errored trials (in no denominator)")
+		for _, e := range s.Errors {
+			line := fmt.Sprintf("%s: %s", p.text(e.Class), plural(e.Trials, "trial"))
+			if e.Example != "" {
+				line += ", for example: " + p.text(e.Example)
+			}
+			p.item("-", line)
 		}
-		p.item("-", line)
+		p.end()
+	}
+	if len(s.Cut) > 0 {
+		p.title(2, "Cut: planned and not run, in all arms alike")
+		for _, c := range s.Cut {
+			p.item("-", fmt.Sprintf("%s: %s (%s) of %s: %s", p.text(c.Model), plural(c.Blocks, "block"), plural(c.Trials, "trial"), plural(c.Scenarios, "scenario"), p.text(c.Reason)))
+		}
+		p.end()
 	}
 }
 
@@ -203,8 +263,9 @@ func (p *printer) method(m string) string {
 
 func (p *printer) title(level int, text string) {
 	switch {
+	case p.markdown && text == p.folding:
 	case p.markdown:
-		fmt.Fprintf(p.out, "%s %s\n\n", strings.Repeat("#", level), text)
+		p.write(fmt.Sprintf("%s %s\n\n", strings.Repeat("#", level), text))
 	case level == 1:
 		fmt.Fprintf(p.out, "%s\n", p.paint.bold(text))
 	default:
@@ -214,7 +275,7 @@ func (p *printer) title(level int, text string) {
 
 func (p *printer) para(text string) {
 	if p.markdown {
-		fmt.Fprintf(p.out, "%s\n\n", text)
+		p.write(text + "\n\n")
 		return
 	}
 	wrap(p.out, "", "", text)
@@ -223,10 +284,45 @@ func (p *printer) para(text string) {
 func (p *printer) item(mark, text string) {
 	switch {
 	case p.markdown && mark == "-":
-		fmt.Fprintf(p.out, "- %s\n", text)
+		p.write("- " + text + "\n")
 	case p.markdown:
-		fmt.Fprintf(p.out, "- **%s** %s\n", mark, text)
+		p.write("- **" + mark + "** " + text + "\n")
 	default:
 		wrap(p.out, fmt.Sprintf("  %-2s ", mark), "     ", text)
 	}
+}
+
+// end closes a list: Markdown needs an empty line after it.
+func (p *printer) end() {
+	if p.markdown {
+		p.write("\n")
+	}
+}
+
+// folded prints what a reader of Markdown opens on demand.
+func (p *printer) folded(summary string, print func()) {
+	if !p.markdown {
+		print()
+		return
+	}
+	if !p.write("<details>\n<summary>" + summary + "</summary>\n\n") {
+		return
+	}
+	p.folding = summary
+	print()
+	p.folding = ""
+	p.out.WriteString("\n</details>\n\n") // there is always room for it, see reserve
+}
+
+// reserve is the room that is kept for what closes a page that is full.
+const reserve = 200
+
+// write appends to the page what still fits, and reports whether it did.
+func (p *printer) write(s string) bool {
+	if p.limit > 0 && p.out.Len()+len(s) > p.limit-reserve {
+		p.dropped = true
+		return false
+	}
+	p.out.WriteString(s)
+	return true
 }

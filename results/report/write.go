@@ -20,7 +20,7 @@ const (
 // WriteJSON writes the summary as indented JSON with a newline at the end. The
 // order of members is that of the struct.
 func (s *Summary) WriteJSON(w io.Writer) error {
-	b, err := json.Marshal(s, jsontext.WithIndent("  "))
+	b, err := json.Marshal(s, jsontext.WithIndent("  "), json.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("report %s: %w", s.RunID, err)
 	}

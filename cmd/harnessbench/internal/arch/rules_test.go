@@ -55,7 +55,7 @@ var allowed = []row{
 	{"recorder/internal", "loop/model loop/event recorder/session", "what the recorder's tests share"},
 	{"recorder", "loop/model loop/event recorder/session recorder/internal/...", "a sink that writes sessions"},
 	{"recorder/wire", "loop/model loop/model/... loop/event loop/clock recorder recorder/session replayer", "the endpoint over recorder and replayer"},
-	{"replayer", "loop/... recorder recorder/session ablations/trial graders/check", "drives the loop from a session"},
+	{"replayer", "loop/... recorder recorder/session ablations/trial graders graders/check", "drives the loop from a session, and grades what that left"},
 
 	{"scenarios", "graders/check scenarios/...", "pure data: no loop, no session"},
 	{"scenarios/builtin", "scenarios scenarios/strictyaml", "the embedded scenarios"},
@@ -66,14 +66,14 @@ var allowed = []row{
 	{"results", "results/internal/...", "rows are plain data: no loop, no session, no scenario"},
 	{"results/internal", "results results/parquet", "generates the columns' documentation"},
 	{"results/stats", "-", "formulas over numbers"},
-	{"results/pricing", "-", "prices over counts"},
+	{"results/pricing", "scenarios/strictyaml", "prices over counts; price files are strict YAML"},
 	{"results/parquet", "results", "rows to tables"},
 	{"results/report", "results results/stats results/pricing", "rows to summaries"},
 	{"results/importer", "results results/pricing recorder/session loop/model loop/event graders", "other tools' sessions and tables become ours"},
 
 	{"ablations/trial", "loop/... recorder recorder/session graders graders/check scenarios scenarios/... results results/pricing",
 		"scenario + arm + model -> a ready loop"},
-	{"ablations", "ablations/trial loop/model loop/model/... loop/event loop/guard loop/clock recorder recorder/session replayer graders graders/check " +
+	{"ablations", "ablations/trial loop loop/model loop/model/... loop/event loop/guard loop/clock recorder recorder/session replayer graders graders/check " +
 		"scenarios scenarios/... results results/...", "plans and runs trials"},
 	{"ablations/check", "ablations ablations/trial loop/... recorder/session graders graders/check scenarios scenarios/... results", "proves scenarios by running trials"},
 

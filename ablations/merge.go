@@ -1,0 +1,160 @@
+package ablations
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/harnessbench/harnessbench/recorder/session"
+	"github.com/harnessbench/harnessbench/results"
+)
+
+// Merged says what Merge put together.
+type Merged struct {
+	Lock    Lock
+	Trials  int // in the merged run
+	Planned int // of the whole plan; more than Trials when a part is missing
+}
+
+// Merge puts the shards of one suite together into the empty folder out: their
+// sessions, blobs, journals and the lock they share. Folders of different suites,
+// and a trial that two of them have, are refused; nothing is kept then.
+func Merge(out string, dirs []string) (m Merged, err error) {
+	if len(dirs) < 2 {
+		return m, errors.New("merge needs at least two run folders")
+	}
+	lock, raw, err := ReadLock(filepath.Join(dirs[0], LockFile))
+	if err != nil {
+		return m, err
+	}
+	m.Lock = lock
+	for _, dir := range dirs[1:] {
+		_, other, err := ReadLock(filepath.Join(dir, LockFile))
+		if err != nil {
+			return m, err
+		}
+		if !bytes.Equal(raw, other) {
+			return m, fmt.Errorf("%s and %s are not parts of one suite: their %s differ", dirs[0], dir, LockFile)
+		}
+	}
+	m.Planned = lock.planned()
+	if err := os.Mkdir(filepath.Join(out, SessionsDir), 0o755); err != nil {
+		return m, err
+	}
+	if err := writeFile(filepath.Join(out, LockFile), raw); err != nil {
+		return m, err
+	}
+	j, err := results.CreateJournal(filepath.Join(out, results.JournalFile))
+	if err != nil {
+		return m, err
+	}
+	for _, dir := range dirs {
+		n, err := mergeOne(j, out, dir)
+		if err != nil {
+			return m, errors.Join(fmt.Errorf("%s: %w", dir, err), j.Close())
+		}
+		m.Trials += n
+	}
+	return m, j.Close()
+}
+
+// mergeOne adds one folder's trials and sessions.
+func mergeOne(j *results.Journal, out, dir string) (int, error) {
+	index, err := results.IndexJournal(filepath.Join(dir, results.JournalFile))
+	if err != nil {
+		return 0, err
+	}
+	defer index.Close()
+	n := 0
+	const batch = 256
+	var entries []results.Entry
+	flush := func() error {
+		err := j.Append(entries...)
+		n += len(entries)
+		entries = entries[:0]
+		return err
+	}
+	for e, err := range index.Entries() {
+		if err != nil {
+			return n, err
+		}
+		name := e.Trial.Session
+		if name != "" && filepath.IsLocal(filepath.FromSlash(name)) {
+			if err := copyFile(filepath.Join(out, SessionsDir, name), filepath.Join(dir, SessionsDir, name)); err != nil {
+				return n, err
+			}
+		}
+		if entries = append(entries, *e); len(entries) == batch {
+			if err := flush(); err != nil {
+				return n, err
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return n, err
+	}
+	return n, copyBlobs(filepath.Join(out, SessionsDir, session.BlobDir), filepath.Join(dir, SessionsDir, session.BlobDir))
+}
+
+// copyBlobs adds the blobs of a folder; those that are there are the same.
+func copyBlobs(to, from string) error {
+	entries, err := os.ReadDir(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		dst := filepath.Join(to, e.Name())
+		if _, err := os.Lstat(dst); err == nil || !e.Type().IsRegular() {
+			continue
+		}
+		if err := copyFile(dst, filepath.Join(from, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyFile copies a regular file to a new name.
+func copyFile(to, from string) (err error) {
+	info, err := os.Lstat(from)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no regular file", from)
+	}
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Close())
+}
+
+// planned is how many trials the whole suite has.
+func (l *Lock) planned() int {
+	n := 0
+	for _, a := range l.Arms {
+		models := len(a.Models)
+		if models == 0 {
+			models = len(l.Models)
+		}
+		n += models * len(l.Scenarios) * l.Repetitions
+	}
+	return n
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/harnessbench/harnessbench/ablations"
+	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
+)
+
+func newGrade(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "grade RUN",
+		Short: "Grade the sessions of a run again, without running anything",
+		Long: `Replays each session of a run on its recording, asks the graders that its scenario
+has today about what it left, and makes tables and report anew. Use it after a grader
+was corrected. What the agent did is not touched.`,
+		Args: cli.Args(cobra.ExactArgs(1)),
+	}
+	asJSON := cli.JSONFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return gradeRun(cmd.Context(), a, args[0], *asJSON) }
+	return cmd
+}
+
+// gradeRun is the command.
+func gradeRun(ctx context.Context, a *app, dir string, asJSON bool) error {
+	m, err := readMachine(dir)
+	if err != nil {
+		return cli.WithCode(cli.Wrong, err)
+	}
+	lock, _, err := ablations.ReadLock(filepath.Join(dir, ablations.LockFile))
+	if err != nil {
+		return cli.WithCode(cli.Wrong, fmt.Errorf("%s cannot be graded: %w", dir, err))
+	}
+	list, changed, err := lock.LoadScenarios(m.SuiteFolder)
+	if err != nil {
+		return cli.WithCode(cli.Wrong, fmt.Errorf("%s cannot be graded: %w", dir, err))
+	}
+	before, err := summarise(dir)
+	if err != nil {
+		return err
+	}
+	bar := a.progress("sessions", before.Trials)
+	done, err := ablations.Regrade(ctx, dir, list, func() { bar.Done("", nil) })
+	bar.Close()
+	if ctx.Err() != nil {
+		return &cli.Exit{Code: cli.Interrupted, Err: fmt.Errorf("interrupted; the verdicts of %s are as they were", dir)}
+	}
+	if err != nil {
+		return cli.WithCode(cli.CannotJudge, err)
+	}
+	sum, err := publish(dir)
+	if err != nil {
+		return cli.WithCode(cli.Errored, err)
+	}
+	if err := printSummary(a, sum, asJSON); err != nil {
+		return err
+	}
+	if len(changed) > 0 {
+		fmt.Fprintf(a.stderr, "scenarios changed since the run: %s\n", strings.Join(changed, ", "))
+	}
+	fmt.Fprintf(a.stderr, "graded again: %d trials, %d with another verdict, %d ungraded\n", done.Trials, done.Changed, done.Ungraded)
+	if done.Ungraded > before.Ungraded {
+		return cli.Status(cli.CannotJudge)
+	}
+	return nil
+}
