@@ -59,7 +59,13 @@ func (r *runner) trial(j job) (*meter, *trial.Outcome, error) {
 	m := &meter{pool: j.b.pool, ledger: r.ledger, prices: trial.Prices(t.Model)}
 	o := trial.Options{
 		Session: filepath.Join(r.o.Dir, SessionsDir, t.SessionName()), Sync: r.o.Sync, Temp: r.temp,
-		Model: func(live model.Model) model.Model { m.Model = live; return m },
+		Model: func(live model.Model) model.Model {
+			if r.o.Wrap != nil {
+				live = r.o.Wrap(t, live)
+			}
+			m.Model = live
+			return m
+		},
 	}
 	if r.o.Resume {
 		out, err := r.resume(j, spec, o, m)

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
+	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/results"
 )
@@ -29,6 +30,9 @@ type RunOptions struct {
 	Sync        session.Sync // when sessions are forced to disk
 	// Stop, once closed, lets running trials finish and starts no more.
 	Stop <-chan struct{}
+	// Wrap, when set, wraps the model of every trial, below sharing and budgets:
+	// what limits calls a provider, or makes a simulated model take its time.
+	Wrap func(t *Trial, m model.Model) model.Model
 	// Done is called after each trial is journaled, from one goroutine at a time.
 	Done func(row *results.Trial)
 }

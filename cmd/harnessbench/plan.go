@@ -253,13 +253,13 @@ func (o *planJSON) notes(e *ablations.Estimate) {
 		}
 	}
 	if unbounded > 0 {
-		say("%s without a bound on tokens: give the scenarios a context_window", count(unbounded, "scenario x model", "scenarios x models"))
+		say("%s without a bound on tokens: give the scenarios a context_window", plural(unbounded, "scenario x model", "scenarios x models"))
 	}
 	if missing > 0 {
-		say("%s without a trial in %s: what is typical of them is unknown", count(missing, "scenario x model", "scenarios x models"), o.From)
+		say("%s without a trial in %s: what is typical of them is unknown", plural(missing, "scenario x model", "scenarios x models"), o.From)
 	}
 	if e.AssumedOutput > 0 {
-		say("%s without max_tokens: 8,192 tokens are taken as the longest answer, as budgets do", count(e.AssumedOutput, "scenario", "scenarios"))
+		say("%s without max_tokens: 8,192 tokens are taken as the longest answer, as budgets do", plural(e.AssumedOutput, "scenario", "scenarios"))
 	}
 	for _, b := range o.Budgets {
 		o.Notes = append(o.Notes, b.note(o.Blocks))
@@ -288,8 +288,8 @@ func (b *planBudget) note(blocks int) string {
 	return have + " does not cover the worst case: whole blocks may be left out"
 }
 
-// count writes a number with its noun.
-func count(n int, one, many string) string {
+// plural writes a number with its noun.
+func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
@@ -322,9 +322,9 @@ func dollars(x *float64) string {
 
 // print writes the plan for people: one line per model, then what must be said.
 func (o *planJSON) print(a *app) error {
-	fmt.Fprintf(a.stdout, "%s: %s x %s x %s x %s = %s in %s\n", cli.SanitizeLine(o.Suite), count(len(o.Scenarios), "scenario", "scenarios"),
-		count(len(o.Models), "model", "models"), count(len(o.Arms), "arm", "arms"), count(o.Repetitions, "repetition", "repetitions"),
-		count(o.Trials, "trial", "trials"), count(o.Blocks, "block", "blocks"))
+	fmt.Fprintf(a.stdout, "%s: %s x %s x %s x %s = %s in %s\n", cli.SanitizeLine(o.Suite), plural(len(o.Scenarios), "scenario", "scenarios"),
+		plural(len(o.Models), "model", "models"), plural(len(o.Arms), "arm", "arms"), plural(o.Repetitions, "repetition", "repetitions"),
+		plural(o.Trials, "trial", "trials"), plural(o.Blocks, "block", "blocks"))
 	if o.Shard != "" {
 		fmt.Fprintf(a.stdout, "shard %s of it\n", o.Shard)
 	}
@@ -352,10 +352,10 @@ func (o *planJSON) print(a *app) error {
 	}
 	fmt.Fprintln(a.stdout)
 	if o.From != "" {
-		fmt.Fprintf(a.stdout, "time with %s: %s, at most %s\n", count(o.Concurrency, "trial at a time", "trials at a time"), clockTime(o.TypicalTime), clockTime(o.WorstTime))
+		fmt.Fprintf(a.stdout, "time with %s: %s, at most %s\n", plural(o.Concurrency, "trial at a time", "trials at a time"), clockTime(o.TypicalTime), clockTime(o.WorstTime))
 		fmt.Fprintf(a.stdout, "calls, tokens, USD, spent: by the means of %s; USD as if arms shared no answers\n", cli.SanitizeLine(o.From))
 	} else {
-		fmt.Fprintf(a.stdout, "time with %s: at most %s\n", count(o.Concurrency, "trial at a time", "trials at a time"), clockTime(o.WorstTime))
+		fmt.Fprintf(a.stdout, "time with %s: at most %s\n", plural(o.Concurrency, "trial at a time", "trials at a time"), clockTime(o.WorstTime))
 	}
 	for _, n := range o.Notes {
 		if _, err := fmt.Fprintf(a.stdout, "%s\n", cli.SanitizeLine(n)); err != nil {
@@ -402,6 +402,9 @@ func few(names []string, most int) string {
 func clockTime(seconds *float64) string {
 	if seconds == nil {
 		return "?"
+	}
+	if *seconds > 9e9 { // no time.Duration
+		return fmt.Sprintf("%.2g years", *seconds/(365.25*24*3600))
 	}
 	d := time.Duration(*seconds * float64(time.Second))
 	switch {
