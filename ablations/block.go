@@ -58,7 +58,8 @@ func (r *runner) trial(j job) (*meter, *trial.Outcome, error) {
 	spec := r.spec(t)
 	m := &meter{pool: j.b.pool, ledger: r.ledger, prices: trial.Prices(t.Model)}
 	o := trial.Options{
-		Session: filepath.Join(r.o.Dir, SessionsDir, t.SessionName()), Sync: r.o.Sync, Temp: r.temp,
+		Session: filepath.Join(r.o.Dir, SessionsDir, t.SessionName()), Sync: r.o.Sync, Temp: r.temp, GradeTimeout: r.o.GradeTimeout,
+		Live: r.o.Live || !trial.IsSimulated(t.Model), Reopen: r.concurrency() > manyTrials,
 		Model: func(live model.Model) model.Model {
 			if r.o.Wrap != nil {
 				live = r.o.Wrap(t, live)

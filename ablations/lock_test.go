@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -137,7 +138,11 @@ func TestLockRoundTrip(t *testing.T) {
 // again from another folder.
 func TestLockIsPortable(t *testing.T) {
 	var locks [][]byte
-	for _, below := range []string{"a", "b/c"} {
+	folders := []string{"a", "b[1]{x,*}/c"} // what a folder is called is no glob
+	if runtime.GOOS == "windows" {
+		folders[1] = "b/c" // such names are not possible, and nothing could escape them
+	}
+	for _, below := range folders {
 		dir := filepath.Join(t.TempDir(), below)
 		writeScenario(t, filepath.Join(dir, "tasks", "note"), "Write hello into note.txt.")
 		path := filepath.Join(dir, "suite.yaml")

@@ -52,8 +52,9 @@ func Merge(out string, dirs []string) (m Merged, err error) {
 	if err != nil {
 		return m, err
 	}
+	from := map[results.TrialKey]string{}
 	for _, dir := range dirs {
-		n, err := mergeOne(j, out, dir)
+		n, err := mergeOne(j, out, dir, from)
 		if err != nil {
 			return m, errors.Join(fmt.Errorf("%s: %w", dir, err), j.Close())
 		}
@@ -62,8 +63,9 @@ func Merge(out string, dirs []string) (m Merged, err error) {
 	return m, j.Close()
 }
 
-// mergeOne adds one folder's trials and sessions.
-func mergeOne(j *results.Journal, out, dir string) (int, error) {
+// mergeOne adds one folder's trials and sessions. from says which folder a trial
+// came from.
+func mergeOne(j *results.Journal, out, dir string, from map[results.TrialKey]string) (int, error) {
 	index, err := results.IndexJournal(filepath.Join(dir, results.JournalFile))
 	if err != nil {
 		return 0, err
@@ -82,6 +84,11 @@ func mergeOne(j *results.Journal, out, dir string) (int, error) {
 		if err != nil {
 			return n, err
 		}
+		key := e.Trial.Key()
+		if other, twice := from[key]; twice {
+			return n, fmt.Errorf("the trial %s is there already, from %s", key, other)
+		}
+		from[key] = dir
 		name := e.Trial.Session
 		if name != "" && filepath.IsLocal(filepath.FromSlash(name)) {
 			if err := copyFile(filepath.Join(out, SessionsDir, name), filepath.Join(dir, SessionsDir, name)); err != nil {

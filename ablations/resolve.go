@@ -2,9 +2,7 @@ package ablations
 
 import (
 	"embed"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -174,22 +172,21 @@ func (s *Suite) match(at strictyaml.Pos, pattern string) ([]*scenarios.Scenario,
 	if b, ok := strings.CutPrefix(pattern, BuiltinPrefix); ok {
 		return matchBuiltin(at, b)
 	}
-	full := pattern
-	if !filepath.IsAbs(full) {
+	plain := filepath.FromSlash(pattern)
+	glob := plain
+	if !filepath.IsAbs(plain) {
 		if s.folder == "" {
 			return nil, at.Errorf("write "+BuiltinPrefix+"NAME", "an embedded suite has no folder for %.200q", pattern)
 		}
-		full = filepath.Join(s.folder, filepath.FromSlash(full))
+		glob = filepath.Join(globSafe.Replace(s.folder), plain)
+		plain = filepath.Join(s.folder, plain)
 	}
-	paths, err := doublestar.FilepathGlob(full)
+	paths, err := doublestar.FilepathGlob(glob)
 	if err != nil {
 		return nil, at.Errorf("** crosses folders, * does not", "the pattern %q is wrong: %v", pattern, err)
 	}
 	var out []*scenarios.Scenario
-	for _, p := range paths {
-		if _, err := os.Stat(filepath.Join(p, "scenario.yaml")); !strings.HasSuffix(p, ".txtar") && errors.Is(err, fs.ErrNotExist) && p != full {
-			continue // a glob may also meet other folders
-		}
+	for _, p := range scenarioPaths(plain, paths) {
 		sc, err := loadScenario(p)
 		if err != nil {
 			return nil, err
@@ -197,6 +194,42 @@ func (s *Suite) match(at strictyaml.Pos, pattern string) ([]*scenarios.Scenario,
 		out = append(out, sc)
 	}
 	return out, nil
+}
+
+// globSafe escapes what a folder's own name means to a glob. Where the separator
+// is a backslash there is no escaping it.
+var globSafe = func() *strings.Replacer {
+	if filepath.Separator == '\\' {
+		return strings.NewReplacer()
+	}
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`)
+}()
+
+// scenarioPaths keeps what a pattern found that is a scenario: a path that is
+// written out is meant, whatever it is; a glob also meets other files, and those
+// inside of scenarios.
+func scenarioPaths(pattern string, found []string) []string {
+	folders := map[string]bool{}
+	for _, p := range found {
+		if _, err := os.Stat(filepath.Join(p, "scenario.yaml")); err == nil {
+			folders[p] = true
+		}
+	}
+	within := func(p string) bool {
+		for up := filepath.Dir(p); up != filepath.Dir(up); up = filepath.Dir(up) {
+			if folders[up] {
+				return true
+			}
+		}
+		return false
+	}
+	var out []string
+	for _, p := range found {
+		if p == pattern || !within(p) && (folders[p] || strings.HasSuffix(p, ".txtar")) {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 func matchBuiltin(at strictyaml.Pos, pattern string) ([]*scenarios.Scenario, error) {

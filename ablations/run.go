@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/loop/model"
@@ -30,6 +31,13 @@ type RunOptions struct {
 	Sync        session.Sync // when sessions are forced to disk
 	// Stop, once closed, lets running trials finish and starts no more.
 	Stop <-chan struct{}
+	// GradeTimeout is what the graders of one trial may take, in real time; 0 = as
+	// long as they want. A trial that is not graded by then is errored (grader),
+	// and can be graded later.
+	GradeTimeout time.Duration
+	// Live says that model calls take real time; it is implied by models that are
+	// not simulated.
+	Live bool
 	// Wrap, when set, wraps the model of every trial, below sharing and budgets:
 	// what limits calls a provider, or makes a simulated model take its time.
 	Wrap func(t *Trial, m model.Model) model.Model
@@ -220,6 +228,9 @@ func (r *runner) concurrency() int {
 	}
 	return max(1, min(n, len(r.plan.Trials)))
 }
+
+// manyTrials is how many trials at a time may each hold a file open.
+const manyTrials = 256
 
 func (r *runner) simulated() bool {
 	for _, m := range r.plan.Suite.Models {

@@ -61,8 +61,8 @@ type object map[string]any
 
 // JSONSchema returns the JSON Schema (2020-12) of suite files, for editors. It is
 // made from the types that read them, their tags, and the table of guards. What a
-// schema cannot say (that a comparison's arms exist, for example) it lets pass;
-// everything that it refuses, [ParseSuite] refuses too.
+// schema cannot say (that a comparison's arms exist, for example) it lets pass,
+// and of several spellings it knows the usual one (a number without quotes).
 func JSONSchema() ([]byte, error) {
 	s := schemaOfStruct(reflect.TypeFor[Suite]())
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"

@@ -93,6 +93,23 @@ type meter struct {
 	uses   []use
 }
 
+// note counts a call. What is never shared is summed up a model: a trial that
+// waits holds no list of its calls.
+func (m *meter) note(u use) {
+	if m.pool != nil && !u.own {
+		m.uses = append(m.uses, u)
+		return
+	}
+	u.own, u.key = true, answerKey{}
+	for i := range m.uses {
+		if m.uses[i].own && m.uses[i].id == u.id {
+			m.uses[i].usage = m.uses[i].usage.Add(u.usage)
+			return
+		}
+	}
+	m.uses = append(m.uses, u)
+}
+
 // Generate implements model.Model.
 func (m *meter) Generate(ctx context.Context, req *model.Request, onDelta func(model.Delta)) (*model.Response, error) {
 	key := keyOf(req)
@@ -112,7 +129,7 @@ func (m *meter) Generate(ctx context.Context, req *model.Request, onDelta func(m
 			return nil, ctx.Err()
 		}
 		if e.resp != nil {
-			m.uses = append(m.uses, use{key: key, id: e.resp.Model, usage: e.resp.Usage})
+			m.note(use{key: key, id: e.resp.Model, usage: e.resp.Usage})
 			return e.resp, nil
 		}
 	}
@@ -128,13 +145,13 @@ func (m *meter) ask(ctx context.Context, req *model.Request, key answerKey, onDe
 	switch {
 	case err == nil:
 		m.ledger.settle(hold, resp.Model, resp.Usage, m.prices)
-		m.uses = append(m.uses, use{key: key, id: resp.Model, usage: resp.Usage})
+		m.note(use{key: key, id: resp.Model, usage: resp.Usage})
 	default:
 		var merr *model.Error
 		var usage model.Usage
 		if errors.As(err, &merr) {
 			usage = merr.Usage
-			m.uses = append(m.uses, use{key: key, id: req.Params.Model, usage: usage, own: true})
+			m.note(use{id: req.Params.Model, usage: usage, own: true})
 		}
 		m.ledger.settle(hold, req.Params.Model, usage, m.prices)
 	}
@@ -152,7 +169,7 @@ func (m *meter) served(req *model.Request, resp *model.Response) {
 	if m.pool == nil || m.pool.offer(key, &shared) {
 		m.ledger.pay(shared.Model, shared.Usage, m.prices)
 	}
-	m.uses = append(m.uses, use{key: key, id: shared.Model, usage: shared.Usage})
+	m.note(use{key: key, id: shared.Model, usage: shared.Usage})
 }
 
 // spending is what a trial really cost: tokens, and money where all prices are

@@ -39,7 +39,7 @@ type Trial struct {
 	Suite          string   `json:"suite" parquet:"suite,dict" doc:"name of the suite"`
 	Scenario       string   `json:"scenario" parquet:"scenario,dict" doc:"scenario id"`
 	ScenarioDigest string   `json:"scenario_digest" parquet:"scenario_digest,dict" doc:"SHA-256 of the scenario's files, hex"`
-	Tags           []string `json:"tags" parquet:"tags,list" doc:"the scenario's tags, sorted"`
+	Tags           []string `json:"tags" parquet:"-" doc:"the scenario's tags, sorted"`
 	Harms          bool     `json:"harms" parquet:"harms" doc:"true when the scenario is tagged harms: reported apart, never pooled"`
 	Model          string   `json:"model" parquet:"model,dict" doc:"model as provider/name"`
 	Simulated      bool     `json:"simulated" parquet:"simulated" doc:"true for simulated models: the row says nothing about real ones"`
@@ -81,11 +81,13 @@ type Trial struct {
 	SessionDigest string       `json:"session_digest" parquet:"session_digest" doc:"digest in the session's footer, hex"`
 	Guards        []GuardCount `json:"guards" parquet:"-" doc:"one entry per guard that was enforced or in shadow, by name then mode"`
 
-	// The table has the guard counts, nearly all of which are 0, as these three
-	// columns; see [TrialColumns]. They are empty everywhere else.
-	GuardsEnforced string       `json:"-" parquet:"guards_enforced,dict" doc:"names of the guards that were enforced, sorted, with commas between them"`
-	GuardsShadow   string       `json:"-" parquet:"guards_shadow,dict" doc:"names of the guards that were in shadow, sorted, with commas between them"`
-	GuardsFired    []GuardFired `json:"-" parquet:"guards_fired,list" doc:"one entry per guard that fired, by name then mode; a guard that is named above and has no entry here stayed silent"`
+	// Lists make a table slow to write and awkward to read; it has these columns
+	// in their place, see [TrialColumns]. They are empty everywhere else.
+	TagNames       string `json:"-" parquet:"tags,dict" doc:"the scenario's tags, sorted, with commas between them"`
+	GuardsEnforced string `json:"-" parquet:"guards_enforced,dict" doc:"guards that were enforced, sorted, with commas between them"`
+	GuardsShadow   string `json:"-" parquet:"guards_shadow,dict" doc:"guards that were in shadow, sorted, with commas between them"`
+	FiredEnforced  string `json:"-" parquet:"fired_enforced,dict" doc:"guards that fired while enforced, as name:firings:turn of the first, sorted, with commas between them (stuck:2:4); a guard of guards_enforced that is not here stayed silent"`
+	FiredShadow    string `json:"-" parquet:"fired_shadow,dict" doc:"guards that fired in shadow, likewise"`
 }
 
 // GuardCount says how often one guard fired in one trial. A guard that was

@@ -3,35 +3,33 @@ package results
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// GuardFired says how often one guard fired in one trial, at least once.
-type GuardFired struct {
-	Guard     string `json:"guard" parquet:"guard,dict" doc:"name of the guard"`
-	Mode      string `json:"mode" parquet:"mode,dict" doc:"enforce or shadow"`
-	Fired     int    `json:"fired" parquet:"fired" doc:"number of firings"`
-	FirstTurn int    `json:"first_turn" parquet:"first_turn" doc:"turn of the first firing, from 1"`
-}
-
-// TrialColumns turns the guard counts of trials into the columns of
-// trials.parquet: the names of the guards in each mode, and the counts of those
-// that fired. Nothing is lost ([Trial.FromColumns] gives the list back), so "in
-// force and silent" stays apart from "not in force", and a guard that never
-// fired from one that was not watched.
+// TrialColumns turns the lists of a trial into the columns that trials.parquet
+// has in their place, and back ([Trial.FromColumns]). Nothing is lost: which
+// guards were enforced, which in shadow and which fired are columns of their
+// own, so "in force and silent" stays apart from "not in force".
 //
-// The zero value is ready; it is not safe for concurrent use.
+// Columns of plain strings with few values cost a tenth of what a list of
+// groups costs to write, and every tool can filter them. The zero value is
+// ready; it is not safe for concurrent use.
 type TrialColumns struct {
 	last             []GuardCount // of the row before
 	enforced, shadow string       // its names
-	fired            []GuardFired // of the rows that are filled
+	lastTags         []string
+	tags             string
+	scratch          []byte
+	joined           map[string]string // strings made so far: a run has few
 }
 
-// Fill sets the three columns of normalised trials, until the next call; Empty
-// takes them out again.
+// maxJoined bounds what a TrialColumns remembers.
+const maxJoined = 1 << 12
+
+// Fill sets the columns of normalised trials; Empty takes them out again.
 func (m *TrialColumns) Fill(rows []Trial) {
-	m.fired = m.fired[:0]
 	for i := range rows {
 		m.fill(&rows[i])
 	}
@@ -40,73 +38,117 @@ func (m *TrialColumns) Fill(rows []Trial) {
 // Empty takes out what Fill has set.
 func (m *TrialColumns) Empty(rows []Trial) {
 	for i := range rows {
-		t := &rows[i]
-		t.GuardsEnforced, t.GuardsShadow, t.GuardsFired = "", "", nil
+		rows[i].emptyColumns()
 	}
+}
+
+func (t *Trial) emptyColumns() {
+	t.TagNames, t.GuardsEnforced, t.GuardsShadow, t.FiredEnforced, t.FiredShadow = "", "", "", "", ""
 }
 
 func (m *TrialColumns) fill(t *Trial) {
-	first := len(m.fired)
+	same, fired := len(t.Guards) == len(m.last), false
 	for i := range t.Guards {
-		if g := &t.Guards[i]; g.Fired > 0 {
-			f := GuardFired{Guard: g.Guard, Mode: g.Mode, Fired: g.Fired}
-			if g.FirstTurn != nil {
-				f.FirstTurn = *g.FirstTurn
-			}
-			m.fired = append(m.fired, f)
-		}
+		g := &t.Guards[i]
+		fired = fired || g.Fired > 0
+		same = same && m.last[i].Guard == g.Guard && m.last[i].Mode == g.Mode
 	}
-	t.GuardsFired = m.fired[first:len(m.fired):len(m.fired)]
-	t.GuardsEnforced, t.GuardsShadow = m.join(t.Guards)
+	if !same { // rows of one arm follow each other and have the same
+		m.last = append(m.last[:0], t.Guards...)
+		m.enforced, m.shadow = m.guards(t.Guards, Enforce, false), m.guards(t.Guards, Shadow, false)
+	}
+	t.GuardsEnforced, t.GuardsShadow = m.enforced, m.shadow
+	if fired {
+		t.FiredEnforced, t.FiredShadow = m.guards(t.Guards, Enforce, true), m.guards(t.Guards, Shadow, true)
+	}
+	if !slices.Equal(t.Tags, m.lastTags) {
+		m.lastTags = append(m.lastTags[:0], t.Tags...)
+		m.tags = strings.Join(t.Tags, ",")
+	}
+	t.TagNames = m.tags
 }
 
-// join gives the names of the guards in each mode. Rows of one arm follow each
-// other and have the same, so the last ones are mostly right.
-func (m *TrialColumns) join(guards []GuardCount) (enforced, shadow string) {
-	if slices.EqualFunc(guards, m.last, func(a, b GuardCount) bool { return a.Guard == b.Guard && a.Mode == b.Mode }) {
-		return m.enforced, m.shadow
-	}
-	m.last = append(m.last[:0], guards...)
-	m.enforced, m.shadow = names(guards, Enforce), names(guards, Shadow)
-	return m.enforced, m.shadow
-}
-
-func names(guards []GuardCount, mode string) string {
-	var b []byte
+// guards joins the guards of one mode: their names, or what fired.
+func (m *TrialColumns) guards(guards []GuardCount, mode string, fired bool) string {
+	b := m.scratch[:0]
 	for i := range guards {
-		if g := &guards[i]; g.Mode == mode {
-			if len(b) > 0 {
-				b = append(b, ',')
-			}
-			b = append(b, g.Guard...)
-		}
-	}
-	return string(b)
-}
-
-// FromColumns makes the guard counts of a row that was read from a table,
-// empties its three columns and normalises it. It is an error when a guard
-// fired that no column names.
-func (t *Trial) FromColumns() error {
-	t.Guards = make([]GuardCount, 0, 2+strings.Count(t.GuardsEnforced, ",")+strings.Count(t.GuardsShadow, ","))
-	for _, c := range []struct{ mode, names string }{{Enforce, t.GuardsEnforced}, {Shadow, t.GuardsShadow}} {
-		if c.names == "" {
+		g := &guards[i]
+		if g.Mode != mode || fired && g.Fired == 0 {
 			continue
 		}
-		for name := range strings.SplitSeq(c.names, ",") {
-			t.Guards = append(t.Guards, GuardCount{Guard: name, Mode: c.mode})
+		if len(b) > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, g.Guard...)
+		if fired {
+			first := 0
+			if g.FirstTurn != nil {
+				first = *g.FirstTurn
+			}
+			b = strconv.AppendInt(append(b, ':'), int64(g.Fired), 10)
+			b = strconv.AppendInt(append(b, ':'), int64(first), 10)
 		}
 	}
-	for _, f := range t.GuardsFired {
-		i := slices.IndexFunc(t.Guards, func(g GuardCount) bool { return g.Guard == f.Guard && g.Mode == f.Mode })
-		if i < 0 {
-			return fmt.Errorf("trial %v: guard %q fired in mode %q, but no column names it there", t.Key(), f.Guard, f.Mode)
-		}
-		turn := f.FirstTurn
-		t.Guards[i].Fired, t.Guards[i].FirstTurn = f.Fired, &turn
+	m.scratch = b
+	return m.intern(b)
+}
+
+func (m *TrialColumns) intern(b []byte) string {
+	if s, ok := m.joined[string(b)]; ok {
+		return s
 	}
-	t.GuardsEnforced, t.GuardsShadow, t.GuardsFired = "", "", nil
+	if m.joined == nil || len(m.joined) >= maxJoined {
+		m.joined = map[string]string{}
+	}
+	s := string(b)
+	m.joined[s] = s
+	return s
+}
+
+// FromColumns makes the lists of a row that was read from a table, empties its
+// columns and normalises it. A column that does not hold what its documentation
+// says is an error.
+func (t *Trial) FromColumns() error {
+	if t.TagNames != "" {
+		t.Tags = strings.Split(t.TagNames, ",")
+	}
+	t.Guards = make([]GuardCount, 0, 2+strings.Count(t.GuardsEnforced, ",")+strings.Count(t.GuardsShadow, ","))
+	for _, c := range []struct{ mode, names, fired string }{
+		{Enforce, t.GuardsEnforced, t.FiredEnforced}, {Shadow, t.GuardsShadow, t.FiredShadow},
+	} {
+		if err := t.addGuards(c.mode, c.names, c.fired); err != nil {
+			return fmt.Errorf("trial %v: %w", t.Key(), err)
+		}
+	}
+	t.emptyColumns()
 	t.Normalize()
+	return nil
+}
+
+func (t *Trial) addGuards(mode, names, fired string) error {
+	first := len(t.Guards)
+	if names != "" {
+		for name := range strings.SplitSeq(names, ",") {
+			t.Guards = append(t.Guards, GuardCount{Guard: name, Mode: mode})
+		}
+	}
+	if fired == "" {
+		return nil
+	}
+	for f := range strings.SplitSeq(fired, ",") {
+		name, rest, _ := strings.Cut(f, ":")
+		count, turn, _ := strings.Cut(rest, ":")
+		n, err1 := strconv.Atoi(count)
+		at, err2 := strconv.Atoi(turn)
+		if err1 != nil || err2 != nil || n < 1 {
+			return fmt.Errorf("a guard fired as %q; want name:firings:turn", f)
+		}
+		i := slices.IndexFunc(t.Guards[first:], func(g GuardCount) bool { return g.Guard == name })
+		if i < 0 {
+			return fmt.Errorf("guard %q fired in mode %s, in which no column names it", name, mode)
+		}
+		t.Guards[first+i].Fired, t.Guards[first+i].FirstTurn = n, &at
+	}
 	return nil
 }
 

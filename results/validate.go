@@ -63,6 +63,11 @@ func (t *Trial) Validate() error {
 	if err := t.validGuards(); err != nil {
 		return fail("%v", err)
 	}
+	for _, tag := range t.Tags {
+		if tag == "" || strings.Contains(tag, ",") {
+			return fail("tag %q: a tag is not empty and holds no comma; trials.parquet separates tags by it", tag)
+		}
+	}
 	return nil
 }
 
@@ -98,8 +103,8 @@ func (t *Trial) validGuards() error {
 		switch {
 		case g.Guard == "":
 			return errors.New("a guard count has no guard name")
-		case strings.ContainsRune(g.Guard, ','):
-			return fmt.Errorf("guard %q: a guard's name holds no comma; trials.parquet separates names by it", g.Guard)
+		case strings.ContainsAny(g.Guard, ",:"):
+			return fmt.Errorf("guard %q: a name holds no comma and no colon; trials.parquet separates by them", g.Guard)
 		case g.Mode != Enforce && g.Mode != Shadow:
 			return fmt.Errorf("guard %q has mode %q; want enforce or shadow", g.Guard, g.Mode)
 		case g.Fired < 0:

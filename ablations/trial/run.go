@@ -28,6 +28,11 @@ type Options struct {
 	Sync    session.Sync // when the session is forced to disk
 	Temp    string       // folder for the trial's tree; "" = the system's
 	Watch   event.Sink   // also hears every event; may be nil
+	// Live says that model calls cost money or real time: what was recorded is on
+	// disk before each, and no buffer is held while it lasts.
+	Live bool
+	// Reopen holds no file open between turns, for thousands of trials at a time.
+	Reopen bool
 	// GradeTimeout is what the graders of the trial may take together, in real
 	// time; 0 = as long as they want. What is not decided by then is ungraded.
 	GradeTimeout time.Duration
@@ -68,7 +73,7 @@ func Run(ctx context.Context, s Spec, o Options) (out *Outcome, err error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := session.Create(o.Session, session.FileOptions{Sync: o.Sync, Overwrite: o.Overwrite})
+	file, err := session.Create(o.Session, session.FileOptions{Sync: o.Sync, Overwrite: o.Overwrite, Reopen: o.Reopen})
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +136,7 @@ func (s *Spec) record(ctx context.Context, ws *workspace.Dir, file *session.File
 	if err != nil {
 		return nil, err
 	}
-	rec, err := recorder.New(file.Writer, *header, recorder.Config{Blobs: session.BlobsBeside(file.Path()), TreeDigest: treeDigest(ws)})
+	rec, err := recorder.New(file.Writer, *header, recorder.Config{Blobs: session.BlobsBeside(file.Path()), TreeDigest: treeDigest(ws), Live: o.Live})
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func readMachine(dir string) (*machine, error) {
 		return nil, fmt.Errorf("%s is no run folder: it has no %s", dir, machineFile)
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s is no run folder: %w", dir, err)
 	}
 	var m machine
 	if err := json.Unmarshal(data, &m); err != nil || m.Schema != machineSchema {

@@ -322,12 +322,13 @@ func dollars(x *float64) string {
 
 // print writes the plan for people: one line per model, then what must be said.
 func (o *planJSON) print(a *app) error {
-	fmt.Fprintf(a.stdout, "%s: %s x %s x %s x %s = %s in %s\n", cli.SanitizeLine(o.Suite), plural(len(o.Scenarios), "scenario", "scenarios"),
-		plural(len(o.Models), "model", "models"), plural(len(o.Arms), "arm", "arms"), plural(o.Repetitions, "repetition", "repetitions"),
-		plural(o.Trials, "trial", "trials"), plural(o.Blocks, "block", "blocks"))
+	what := ""
 	if o.Shard != "" {
-		fmt.Fprintf(a.stdout, "shard %s of it\n", o.Shard)
+		what = ", shard " + o.Shard
 	}
+	fmt.Fprintf(a.stdout, "%s%s: %s in %s (%s x %s x %s x %s)\n", cli.SanitizeLine(o.Suite), what, plural(o.Trials, "trial", "trials"), plural(o.Blocks, "block", "blocks"),
+		plural(len(o.Scenarios), "scenario", "scenarios"), plural(len(o.Models), "model", "models"), plural(len(o.Arms), "arm", "arms"),
+		plural(o.Repetitions, "repetition", "repetitions"))
 	fmt.Fprintf(a.stdout, "coupling %s, seed %d\n", o.Coupling, o.Seed)
 	fmt.Fprintf(a.stdout, "arms: %s\n\n", cli.SanitizeLine(few(o.Arms, 24)))
 	heads := []string{"model", "blocks", "trials"}

@@ -28,6 +28,7 @@ type runFlags struct {
 	seeded      bool
 	coupling    string
 	fsync       string
+	grading     time.Duration
 	json        *bool
 }
 
@@ -62,6 +63,7 @@ trials finish, twice stops now.`,
 	fl.Uint64Var(&f.seed, "seed", 0, "instead of the suite's")
 	fl.StringVar(&f.coupling, "coupling", "", "instead of the suite's: shared-prefix or independent")
 	fl.StringVar(&f.fsync, "fsync", "footer", "force sessions to disk: footer, turns or never")
+	fl.DurationVar(&f.grading, "grade-timeout", time.Minute, "what the graders of one trial may take; later it is ungraded, see grade")
 	f.json = cli.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f.seeded = cmd.Flags().Changed("seed")
@@ -78,6 +80,9 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 	if !ok {
 		return cli.Usagef("use footer, turns or never", "--fsync %q", f.fsync)
 	}
+	if f.grading <= 0 {
+		return cli.Usagef("use a duration like 30s", "--grade-timeout %s", f.grading)
+	}
 	if f.concurrency < 0 || f.repetitions < 0 {
 		return cli.Usagef("use 1 or more", "--concurrency and --repetitions cannot be negative")
 	}
@@ -87,7 +92,7 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 	}
 	began := time.Now()
 	bar := a.progress("trials", len(plan.Trials), results.Pass, results.Fail, results.Ungraded)
-	done, err := ablations.Run(ctx, plan, ablations.RunOptions{Dir: dir, Resume: f.resume != "", Concurrency: f.concurrency, Sync: sync,
+	done, err := ablations.Run(ctx, plan, ablations.RunOptions{Dir: dir, Resume: f.resume != "", Concurrency: f.concurrency, Sync: sync, GradeTimeout: f.grading,
 		Stop: cli.Stopping(ctx), Done: func(row *results.Trial) { bar.Done(row.Verdict, row.SpentUSD) }})
 	bar.Close()
 	stopped := errors.Is(err, ablations.ErrStopped)

@@ -151,13 +151,26 @@ func (e *encoder[T]) write(rows []T) error {
 
 func (e *encoder[T]) close() error { return e.w.Close() }
 
+// unbounded are the columns of texts and digests, of which nobody asks for a
+// range: pages of them carry no least and greatest value.
+var unbounded = []string{
+	"run_id", "suite", "scenario_digest", "tags", "session", "session_digest", "error_reason",
+	"guards_enforced", "guards_shadow", "fired_enforced", "fired_shadow",
+	"digest", "reason", "evidence", "call_id", "args_digest",
+}
+
 func options(table, runID string) []pq.WriterOption {
-	return []pq.WriterOption{
+	out := []pq.WriterOption{
 		pq.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
 		pq.CreatedBy("harnessbench", SchemaVersion, ""), // not the build: equal rows, equal bytes
 		pq.MaxRowsPerRowGroup(rowGroup),
 		pq.KeyValueMetadata(KeySchema, table+"/"+SchemaVersion),
 		pq.KeyValueMetadata(KeyRunID, runID),
 		pq.PageBufferSize(pageSize),
+		pq.DataPageStatistics(false), // the index at the end of the file has them
 	}
+	for _, name := range unbounded {
+		out = append(out, pq.SkipPageBounds(name))
+	}
+	return out
 }
