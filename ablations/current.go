@@ -22,7 +22,7 @@ func Current(suite string) (func(*session.Header) (*trial.Rebuilt, error), error
 	}
 	byID := make(map[string]*scenarios.Scenario, len(list))
 	for _, sc := range list {
-		byID[sc.ID] = s.Limits.tighten(sc)
+		byID[sc.ID] = s.tighten(sc)
 	}
 	byArm := make(map[string]Arm, len(arms))
 	for _, a := range arms {
@@ -42,6 +42,9 @@ func Current(suite string) (func(*session.Header) (*trial.Rebuilt, error), error
 			return nil, err
 		}
 		spec := trial.Spec{Scenario: sc, Model: h.Model, Arm: arm.Name, Guards: arm.Guards, Prompt: arm.Prompt, Repetition: h.Repetition, Seed: seed}
+		if s.Coupling == Independent {
+			spec.Salt = arm.Name // as the runner does
+		}
 		return spec.Rebuilt()
 	}, nil
 }

@@ -1,13 +1,16 @@
 // Package ablations turns a suite into measured trials.
 //
-//  1. [ParseSuite] reads a suite file: scenarios, models, arms, a design,
-//     repetitions. Mistakes are errors with file, line and column.
-//  2. [Suite.Expand] makes the arms explicit: a leave-one-out design gives one
-//     arm per guard with that guard in shadow, so that exposure is known in all
-//     compared arms, and one [Comparison] per guard.
-//  3. [NewPlan] crosses scenarios x models x arms x repetitions into trials in a
-//     canonical order, and an order of execution shuffled by the seed and
-//     interleaved over arms.
+//  1. [ParseSuite] reads a suite file: scenarios, models, arms, a design with
+//     factors, limits, budgets, comparisons, gates. Mistakes are errors with file,
+//     line and column; [JSONSchema] tells editors the same.
+//  2. [Suite.Expand] makes the arms explicit: those written and those of the
+//     design, with every compared guard in shadow where an arm has it off, so that
+//     exposure is known in all arms; and the comparisons.
+//  3. [NewPlan] crosses scenarios x models x arms x repetitions into trials, in
+//     blocks of one (scenario, model, repetition) that are shuffled by the seed.
+//     [Plan.Shard] takes whole blocks, [Plan.Estimate] and [Plan.Covers] say what
+//     the plan takes, [Plan.Lock] says all of it with digests, and [PlanFromLock]
+//     makes the plan of a lock again.
 //  4. [Run] executes a plan with bounded concurrency: each trial's session is
 //     written and its row journaled and synced before it counts.
 //

@@ -87,7 +87,7 @@ func (p *Plan) Estimate(earlier []results.Trial) Estimate {
 		if row == nil {
 			row = &EstimateRow{Scenario: k.scenario, Model: k.model, Arms: len(b.Trials), Worst: nothing()}
 			for i := range b.Trials {
-				one := p.worst(&b.Trials[i])
+				one := worstOf(&b.Trials[i])
 				row.Worst = row.Worst.Add(one) // of one block; multiplied below
 				e.LongestTrial = max(e.LongestTrial, time.Duration(*one.Seconds*float64(time.Second)))
 			}
@@ -127,11 +127,11 @@ func Duration(seconds float64, longest time.Duration, concurrency int) time.Dura
 	return time.Duration(s * float64(time.Second))
 }
 
-// worst is the most that one trial can take. Limits stop it before the next
+// worstOf is the most that one trial can take. Limits stop it before the next
 // call, so the last call may go beyond them.
-func (p *Plan) worst(t *Trial) Need {
+func worstOf(t *Trial) Need {
 	sc, g := t.Scenario, t.Arm.Guards
-	turns, tokens, cost, wall := caps(sc, g, p.Suite.Budgets.TrialMicroUSD)
+	turns, tokens, cost, wall := caps(sc, g)
 	attempts := int64(1)
 	if g.Mode("retry") == guard.Enforce {
 		attempts = g.Param("retry", "attempts")
@@ -173,10 +173,10 @@ func (p *Plan) worst(t *Trial) Need {
 	return out
 }
 
-// caps are the limits in force in a trial: the scenario's, the arm's where it
-// enforces them, and the budget of one trial. Zero tokens or cost is unset.
-func caps(sc *scenarios.Scenario, g guard.Settings, trial int64) (turns, tokens, cost int64, wall time.Duration) {
-	turns, tokens, cost, wall = int64(sc.Limits.Turns), sc.Limits.Tokens, least(sc.Limits.CostMicroUSD, trial), sc.Limits.Wall
+// caps are the limits in force in a trial: the scenario's, which the suite has
+// tightened, and the arm's where it enforces them. Zero tokens or cost is unset.
+func caps(sc *scenarios.Scenario, g guard.Settings) (turns, tokens, cost int64, wall time.Duration) {
+	turns, tokens, cost, wall = int64(sc.Limits.Turns), sc.Limits.Tokens, sc.Limits.CostMicroUSD, sc.Limits.Wall
 	if g.Mode("limits") == guard.Enforce {
 		turns = least(turns, g.Param("limits", "turns"))
 		tokens = least(tokens, g.Param("limits", "tokens"))

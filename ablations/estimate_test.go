@@ -80,7 +80,7 @@ func TestEstimateHolds(t *testing.T) {
 	}
 	worst := map[results.TrialKey]Need{}
 	for i := range p.Trials {
-		worst[p.Trials[i].Key()] = p.worst(&p.Trials[i])
+		worst[p.Trials[i].Key()] = worstOf(&p.Trials[i])
 	}
 	rows := c.Trials()
 	spent := 0.0

@@ -45,7 +45,7 @@ type Budgets struct {
 	strictyaml.Pos
 	MicroUSD      int64 // money spent by all trials, in 1e-6 USD
 	Tokens        int64 // input and output tokens spent by all trials
-	TrialMicroUSD int64 // money spent by one trial, in 1e-6 USD
+	TrialMicroUSD int64 // as-if cost of one trial, in 1e-6 USD; a limit on every trial
 }
 
 // budgetsFile is Budgets as a suite writes them.
@@ -91,15 +91,16 @@ const (
 	Independent = "independent"
 )
 
-// tighten returns a scenario whose limits are no looser than l; the scenario
-// itself when that changes nothing. Its digest stays: what the task is has not
-// changed, and the limits in force stand in the lock and in every session.
-func (l *Limits) tighten(sc *scenarios.Scenario) *scenarios.Scenario {
-	t := sc.Limits
+// tighten returns a scenario whose limits are no looser than the suite's, the
+// budget of one trial among them; the scenario itself when that changes nothing.
+// Its digest stays: what the task is has not changed, and the limits in force
+// stand in the lock and in every session.
+func (s *Suite) tighten(sc *scenarios.Scenario) *scenarios.Scenario {
+	t, l := sc.Limits, &s.Limits
 	t.Turns = least(t.Turns, l.Turns)
 	t.ToolCalls = least(t.ToolCalls, l.ToolCalls)
 	t.Tokens = least(t.Tokens, l.Tokens)
-	t.CostMicroUSD = least(t.CostMicroUSD, l.CostMicroUSD)
+	t.CostMicroUSD = least(least(t.CostMicroUSD, l.CostMicroUSD), s.Budgets.TrialMicroUSD)
 	t.Wall = least(t.Wall, l.Wall)
 	if t == sc.Limits {
 		return sc

@@ -43,7 +43,7 @@ func PlanFromLock(l Lock, dir string) (*Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Scenarios = append(p.Scenarios, s.Limits.tighten(sc))
+		p.Scenarios = append(p.Scenarios, s.tighten(sc))
 		p.sources = append(p.sources, ls.Source)
 	}
 	if want := lockPrices(l.Models); l.Prices != nil && *l.Prices != *want {

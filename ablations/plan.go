@@ -72,7 +72,7 @@ func NewPlan(s *Suite, list []*scenarios.Scenario) (*Plan, error) {
 	}
 	p := &Plan{Suite: s, Arms: arms, Comparisons: comps}
 	for _, sc := range list {
-		p.Scenarios = append(p.Scenarios, s.Limits.tighten(sc))
+		p.Scenarios = append(p.Scenarios, s.tighten(sc))
 		p.sources = append(p.sources, sourceOf(s.folder, sc))
 	}
 	return p, p.finish()

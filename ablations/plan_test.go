@@ -58,13 +58,14 @@ func TestOrder(t *testing.T) {
 		}
 		return b.String()
 	}
-	if order(1) != order(1) {
+	one, again := order(1), order(1)
+	if one != again {
 		t.Error("two plans of one seed differ")
 	}
-	if order(1) == order(2) {
+	if one == order(2) {
 		t.Error("the seed has no part in the order")
 	}
-	first := strings.Split(order(1), "\n")
+	first := strings.Split(one, "\n")
 	if strings.Contains(first[0], ".base.") && strings.Contains(first[5], ".base.") && strings.Contains(first[11], ".base.") {
 		t.Error("the arms are not shuffled")
 	}

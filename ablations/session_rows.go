@@ -2,7 +2,6 @@ package ablations
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -18,7 +17,7 @@ type rowBuilder struct {
 	trial  *results.Trial
 	model  string // the header's
 	prices map[string]callPrice
-	known  struct{ usage, times bool } // false for what another tool did not record
+	known  struct{ usage, times bool }
 
 	lanes  map[string]*laneRows
 	turns  []results.Turn
@@ -90,21 +89,22 @@ func (b *rowBuilder) line(l *session.Line) error {
 	return nil
 }
 
-// header takes prices and what is unknown from the configuration.
+// header takes the prices from the configuration.
 func (b *rowBuilder) header(l *session.Line) error {
 	h, err := l.Header()
 	if err != nil {
 		return err
 	}
 	var c struct {
-		Prices  map[string]callPrice `json:"prices"`
-		Unknown []string         `json:"unknown"` // of a recording by another tool
+		Prices map[string]callPrice `json:"prices"`
 	}
 	if err := json.Unmarshal(h.Config, &c); err != nil {
 		return fmt.Errorf("header, config: %w", err)
 	}
 	b.model, b.prices = h.Model, c.Prices
-	b.known.usage, b.known.times = !slices.Contains(c.Unknown, "usage"), !slices.Contains(c.Unknown, "times")
+	// The trial's row says what nobody knows, as for a recording of another tool:
+	// a session that says nothing of tokens and times reads like one with none.
+	b.known.usage, b.known.times = b.trial.InputUncached != nil, b.trial.ModelUS != nil
 	return nil
 }
 

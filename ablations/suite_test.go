@@ -227,6 +227,10 @@ func TestLimitsOnlyTighten(t *testing.T) {
 			t.Fatal("a trial does not have the suite's limits")
 		}
 	}
+	cheap := parse(t, head+"budgets: {trial_usd: 0.01}\n")
+	if p, err = NewPlan(cheap, list); err != nil || p.Scenarios[0].Limits.CostMicroUSD != 10_000 {
+		t.Error("a budget of one trial is a limit on its cost", err)
+	}
 	if p, err = NewPlan(parse(t, head), list); err != nil || p.Scenarios[0] != list[0] {
 		t.Error("without limits scenarios are shared", err)
 	}

@@ -115,7 +115,7 @@ func (r *replay) otherType(l *session.Line, t session.Type, payload []byte, ev e
 	if l.Type == session.TypeFooter && t == session.TypeRequest {
 		return r.exhausted(l)
 	}
-	return r.diverge(l, "", string(l.Type)+" "+shorten(string(l.Payload()), 400), string(t)+" "+shorten(string(payload), 400))
+	return r.diverge(l, "", describe(l.Type, l.Payload()), describe(t, payload))
 }
 
 // unused counts the recorded answers that the loop did not want any more.
@@ -124,7 +124,7 @@ func (r *replay) unused(l *session.Line, ev event.Event) error {
 	at, kind := l.No, l.Type
 	if kind == session.TypeGuard || kind == session.TypePart || kind == session.TypeToolResult || kind == session.TypeState {
 		// The recorded turn itself goes on differently.
-		return r.diverge(l, "", string(kind)+" "+shorten(string(l.Payload()), 400), "the session ends: "+string(end.Reason)+" "+end.Evidence)
+		return r.diverge(l, "", describe(l.Type, l.Payload()), "the end of the session: "+string(end.Reason)+" "+end.Evidence)
 	}
 	n := 0
 	for {

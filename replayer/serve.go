@@ -53,7 +53,7 @@ func (s served) Generate(_ context.Context, _ *model.Request, _ func(model.Delta
 		// The recorded loop stopped before it asked.
 		return nil, s.r.exhausted(l)
 	}
-	return nil, s.r.diverge(l, "", "a model answer is needed here", "a "+string(l.Type)+" line")
+	return nil, s.r.diverge(l, "", describe(l.Type, l.Payload()), "the loop waits for a model answer")
 }
 
 // runner serves recorded tool results and plays their changes back.
@@ -68,7 +68,7 @@ func (s runner) Run(_ context.Context, op *tool.Op) tool.Result {
 		return tool.Result{Outcome: event.Cancelled}
 	}
 	if l.Type != session.TypeToolResult {
-		r.diverge(l, "", "the result of "+op.Name, "a "+string(l.Type)+" line")
+		r.diverge(l, "", describe(l.Type, l.Payload()), "the loop waits for the result of "+op.Name)
 		return tool.Result{Outcome: event.Cancelled}
 	}
 	res, err := l.ToolResult()

@@ -97,6 +97,8 @@ func TestValidate(t *testing.T) {
 		"first_turn is null":             func(t *Trial) { t.Guards[0].Fired = 1 },
 		"\"stuck\" is counted twice":     func(t *Trial) { t.Guards = append(t.Guards, t.Guards[0]) },
 		"a guard count has no guard":     func(t *Trial) { t.Guards[0].Guard = "" },
+		"holds no comma and no colon":    func(t *Trial) { t.Guards[0].Guard = "a:b" },
+		"tag \"a,b\"":                    func(t *Trial) { t.Tags = []string{"a,b"} },
 		"fired -1 times":                 func(t *Trial) { t.Guards[0].Fired = -1 },
 		"started_at, ended_at and harne": func(t *Trial) { t.HarnessUS = ptr(int64(1)) },
 	} {

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/harnessbench/harnessbench/results"
@@ -59,6 +61,24 @@ func TestMutantStuckDiverges(t *testing.T) {
 			t.Errorf("%s: stuck fired in turn %d, the mutant says %s %+v", name, turn, r.Verdict, r.Divergence)
 		case !want && r.Verdict != "EXACT":
 			t.Errorf("%s: stuck never fired, the mutant says %s: %s", name, r.Verdict, r.Reason)
+		}
+	}
+	readmeShows(t, mutant, filepath.Join(run1, "sessions", "retry-trap.sim_weak.default.0.session.jsonl"))
+}
+
+// readmeShows checks that the README's example of a divergence is what a wrong
+// build prints.
+func readmeShows(t *testing.T, mutant, session string) {
+	t.Helper()
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _ := exec.Command(mutant, "replay", "-q", session).Output() // exit 1: it diverges
+	lines := strings.Split(string(out), "\n")
+	for _, line := range lines[1:min(5, len(lines))] {
+		if !strings.Contains(string(readme), line) {
+			t.Errorf("the README's divergence lacks %q", line)
 		}
 	}
 }

@@ -330,7 +330,7 @@ func (o *planJSON) print(a *app) error {
 		plural(len(o.Scenarios), "scenario", "scenarios"), plural(len(o.Models), "model", "models"), plural(len(o.Arms), "arm", "arms"),
 		plural(o.Repetitions, "repetition", "repetitions"))
 	fmt.Fprintf(a.stdout, "coupling %s, seed %d\n", o.Coupling, o.Seed)
-	fmt.Fprintf(a.stdout, "arms: %s\n\n", cli.SanitizeLine(few(o.Arms, 24)))
+	fmt.Fprintf(a.stdout, "arms: %s\n\n", cli.SanitizeLine(few(o.Arms, 12)))
 	heads := []string{"model", "blocks", "trials"}
 	if o.From != "" {
 		heads = append(heads, "calls", "tokens", "USD", "spent")
