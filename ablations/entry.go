@@ -33,8 +33,9 @@ func (r *runner) entry(t *Trial, out *trial.Outcome, spent spending, down bool) 
 		row.Errored, row.ErrorClass, row.ErrorText = true, &class, &why
 		row.Verdict, row.Score = results.Ungraded, nil
 	}
-	if !row.Simulated && tally.Answers == 0 {
-		// Whether a provider that never answered billed anything is not known.
+	if end.Usage.Unknown || !row.Simulated && tally.Answers == 0 {
+		// The provider did not say; whether one that never answered billed
+		// anything is not known either.
 		row.InputUncached, row.CacheRead, row.CacheWrite, row.Output, row.Reasoning = nil, nil, nil, nil, nil
 		row.CostUSD, row.SpentUSD, row.SpentTokens = nil, nil, nil
 	}

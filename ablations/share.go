@@ -210,7 +210,7 @@ func price(id string, u model.Usage, prices map[string]loop.Prices) (pico int64,
 		return 0, true
 	}
 	p, ok := prices[id]
-	if !ok {
+	if !ok || u.Unknown {
 		return 0, false
 	}
 	return u.InputUncached*p.InputUncached + u.CacheRead*p.CacheRead + u.CacheWrite*p.CacheWrite + u.Output*p.Output, true

@@ -268,7 +268,7 @@ func appendInt(b []byte, key string, v int64) []byte {
 // cost prices the usage of one call. Unknown prices give an unknown cost.
 func (c *Config) cost(id string, u model.Usage) (pico int64, known bool) {
 	p, ok := c.s.Prices[id]
-	if !ok {
+	if !ok || u.Unknown {
 		return 0, false
 	}
 	return u.InputUncached*p.InputUncached + u.CacheRead*p.CacheRead + u.CacheWrite*p.CacheWrite + u.Output*p.Output, true

@@ -293,6 +293,11 @@ func sep(i int) byte {
 // usage writes the counts in their fixed order, without trailing zeros, and
 // nothing when all are zero.
 func (e *Encoder) usage(u model.Usage) {
+	if u.Unknown {
+		e.key("usage")
+		e.buf = append(e.buf, "null"...)
+		return
+	}
 	counts := [...]int64{u.InputUncached, u.CacheRead, u.CacheWrite, u.Output, u.Reasoning}
 	n := len(counts)
 	for n > 0 && counts[n-1] == 0 {

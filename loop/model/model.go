@@ -105,6 +105,9 @@ type Usage struct {
 	CacheWrite    int64
 	Output        int64
 	Reasoning     int64 // a part of Output, not added to it
+	// Unknown says that the provider did not tell, for one call at least: the
+	// counts are then a lower bound, and no number at all for a single call.
+	Unknown bool
 }
 
 // Add returns the sum of u and v.
@@ -115,6 +118,7 @@ func (u Usage) Add(v Usage) Usage {
 		CacheWrite:    u.CacheWrite + v.CacheWrite,
 		Output:        u.Output + v.Output,
 		Reasoning:     u.Reasoning + v.Reasoning,
+		Unknown:       u.Unknown || v.Unknown,
 	}
 }
 

@@ -37,9 +37,12 @@ func TestTextOf(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	u := Usage{1, 2, 4, 8, 3}
-	v := u.Add(Usage{10, 20, 40, 80, 30})
-	if diff := cmp.Diff(Usage{11, 22, 44, 88, 33}, v); diff != "" {
+	u := Usage{InputUncached: 1, CacheRead: 2, CacheWrite: 4, Output: 8, Reasoning: 3}
+	if v := u.Add(Usage{Unknown: true}); !v.Unknown || v.Total() != u.Total() {
+		t.Errorf("with an unknown: %+v", v)
+	}
+	v := u.Add(Usage{InputUncached: 10, CacheRead: 20, CacheWrite: 40, Output: 80, Reasoning: 30})
+	if diff := cmp.Diff(Usage{InputUncached: 11, CacheRead: 22, CacheWrite: 44, Output: 88, Reasoning: 33}, v); diff != "" {
 		t.Error(diff)
 	}
 	if u.Total() != 15 {

@@ -169,6 +169,9 @@ func (d *fieldDec) strs(v []byte) (out []string) {
 }
 
 func (d *fieldDec) usage(v []byte) (u model.Usage) {
+	if string(v) == "null" {
+		return model.Usage{Unknown: true}
+	}
 	counts := [...]*int64{&u.InputUncached, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Reasoning}
 	d.fail(elements(v, func(i int, v []byte) error {
 		if i >= len(counts) {

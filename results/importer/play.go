@@ -64,7 +64,8 @@ func (s *Session) play(sink event.Sink, id string) error {
 		p.turn(&s.Turns[i])
 	}
 	p.emit(&event.End{Head: p.head, Reason: s.Reason, Evidence: s.Evidence, Backstop: s.Backstop,
-		Unchecked: s.Reason == event.Completed, Answer: s.Answer(), Turns: len(s.Turns), Calls: p.calls, Attempts: len(s.Turns)})
+		Unchecked: s.Reason == event.Completed, Answer: s.Answer(), Turns: len(s.Turns), Calls: p.calls, Attempts: len(s.Turns),
+		Usage: model.Usage{Unknown: len(s.Turns) > 0}})
 	return p.err
 }
 
@@ -82,7 +83,7 @@ func (p *player) turn(t *Turn) {
 		calls[i] = model.ToolCall{ID: p.id(c.ID), Name: c.Name, Args: c.Args}
 		m.Items = append(m.Items, model.Item{Type: model.CallItem, Call: calls[i]})
 	}
-	p.emit(&event.Response{Head: p.head, Resp: &model.Response{Items: m.Items, Model: p.model}, Part: model.NewMessagePart(m)})
+	p.emit(&event.Response{Head: p.head, Resp: &model.Response{Items: m.Items, Model: p.model, Usage: model.Usage{Unknown: true}}, Part: model.NewMessagePart(m)})
 	requests := make([]event.ToolRequest, len(t.Calls))
 	for i, c := range t.Calls {
 		args := canonical(c.Args)
@@ -100,7 +101,7 @@ func (p *player) turn(t *Turn) {
 		}
 		p.part(m, why)
 	}
-	p.emit(&event.State{Head: p.head, Version: p.head.Turn, Calls: p.calls})
+	p.emit(&event.State{Head: p.head, Version: p.head.Turn, Calls: p.calls, Usage: model.Usage{Unknown: true}})
 }
 
 func (p *player) result(r *event.ToolRequest, c *Call) {

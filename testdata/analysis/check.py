@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Runs the queries of docs/analysis.md on a run folder and checks what they give.
+
+    python3 check.py RUN            run them; the output must be the page's
+    python3 check.py --update RUN   write the output into the page
+
+RUN is a run of the starter suite (`harnessbench run -o RUN`), which gives the
+same tables on every machine.
+
+1. A query is a fenced block of SQL or Python in the page, under a comment that
+   names it; its output is the text block that follows. SQL runs in DuckDB, a
+   Python block leaves its table in `result`. Both run inside the run folder.
+2. Every table is printed in one form, so the output does not depend on how a
+   version of a library draws tables.
+3. Queries that compute what report.json has too must give the same numbers, and
+   queries that ask the same question in several tools the same table.
+
+Needs duckdb, pandas, polars and pyarrow.
+"""
+
+import json
+import os
+import re
+import sys
+
+PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "analysis.md")
+BLOCK = re.compile(
+    r"<!-- query: (?P<name>[\w-]+) -->\n```(?P<lang>sql|python)\n(?P<code>.*?)```\n\n```text\n(?P<output>.*?)```\n", re.S
+)
+
+
+def run(lang, code):
+    """Runs a query and returns its column names and rows."""
+    if lang == "sql":
+        import duckdb
+
+        cursor = duckdb.connect().execute(code)
+        return [d[0] for d in cursor.description], [list(r) for r in cursor.fetchall()]
+    scope = {}
+    exec(compile(code, "<docs/analysis.md>", "exec"), scope)
+    table = scope["result"]
+    rows = table.rows() if hasattr(table, "rows") else table.itertuples(index=False, name=None)
+    return [str(c) for c in table.columns], [list(r) for r in rows]
+
+
+def plain(value):
+    """Gives a value of any of the libraries as Python's own; missing is None."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    return value
+
+
+def text(value):
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return "%.4f" % value if value == 0 or abs(value) >= 0.01 else "%.3g" % value
+    return str(value)
+
+
+def draw(columns, rows):
+    """Draws a table: numbers to the right, texts to the left."""
+    cells = [[text(v) for v in row] for row in rows]
+    right = [any(isinstance(r[i], (int, float)) and not isinstance(r[i], bool) for r in rows) for i in range(len(columns))]
+    widths = [max([len(c)] + [len(r[i]) for r in cells]) for i, c in enumerate(columns)]
+    lines = []
+    for row in [list(columns)] + cells:
+        line = "  ".join(v.rjust(w) if r else v.ljust(w) for v, w, r in zip(row, widths, right))
+        lines.append(line.rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def close(a, b):
+    return (a is None) == (b is None) and (a is None or abs(a - b) < 1e-9)
+
+
+def agree(name, columns, rows, report):
+    """Compares with report.json what it has too; returns how many numbers agree."""
+    compared = 0
+    for row in rows:
+        row = dict(zip(columns, row))
+        if name.startswith("rate-"):
+            want = [a["rate"] for a in report["arms"] if (a["model"], a["arm"]) == (row["model"], row["arm"])]
+            got = row["rate"]
+        elif name.startswith("cost-"):
+            want = [a["cost_of_pass"] for a in report["arms"] if (a["model"], a["arm"]) == (row["model"], row["arm"])]
+            got = row["usd_per_pass"]
+        elif name == "where-fired":
+            want = [g["where_fired"]["estimate"]["value"] for g in report["guards"] if (g["model"], g["guard"]) == (row["model"], row["guard"])]
+            got = row["where_fired"]
+        else:
+            continue
+        if len(want) != 1 or not close(got, want[0]):
+            raise AssertionError("%s says %r of %s; report.json says %r" % (name, got, row, want))
+        compared += 1
+    return compared
+
+
+def main(args):
+    update = "--update" in args
+    args = [a for a in args if a != "--update"]
+    if len(args) != 1:
+        sys.exit("usage: check.py [--update] RUN")
+    with open(PAGE, encoding="utf-8") as f:
+        page = f.read()
+    os.chdir(args[0])
+    with open("report.json", encoding="utf-8") as f:
+        report = json.load(f)
+    failures, count, compared, same = [], 0, 0, {}
+
+    def query(m):
+        nonlocal count, compared
+        name, output = m["name"], "(failed)\n"
+        count += 1
+        try:
+            columns, rows = run(m["lang"], m["code"])
+            rows = [[plain(v) for v in row] for row in rows]
+            output = draw(columns, rows)
+            if not rows:
+                raise AssertionError("it gives no row")
+            compared += agree(name, columns, rows, report)
+            stem = name.rsplit("-", 1)[0]
+            if same.setdefault(stem, output) != output and name.rsplit("-", 1)[-1] in ("duckdb", "pandas", "polars"):
+                raise AssertionError("another tool gave another table:\n" + same[stem] + output)
+        except Exception as e:  # every query is tried
+            failures.append("%s: %s: %s" % (name, type(e).__name__, e))
+        if output != m["output"] and not update:
+            failures.append("%s: the page shows\n%sthe query gives\n%s(run with --update if that is right)" % (name, m["output"], output))
+        return m[0].replace("```text\n" + m["output"], "```text\n" + output)
+
+    page = BLOCK.sub(query, page)
+    for f in failures:
+        print("FAIL " + f)
+    if count != page.count("<!-- query: "):
+        sys.exit("docs/analysis.md marks %d queries; %d can be read" % (page.count("<!-- query: "), count))
+    if failures or compared == 0:
+        sys.exit("%d of %d queries failed" % (len(failures), count))
+    if update:
+        with open(PAGE, "w", encoding="utf-8") as f:
+            f.write(page)
+    print("%d queries ran; %d numbers agree with report.json" % (count, compared))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
