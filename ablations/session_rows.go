@@ -2,6 +2,8 @@ package ablations
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -50,6 +52,24 @@ type callPrice struct {
 type callCost struct {
 	pico    int64
 	unknown bool
+}
+
+// add adds another cost. A sum that does not fit is unknown, not wrong.
+func (c *callCost) add(o callCost) {
+	c.unknown = c.unknown || o.unknown || o.pico > math.MaxInt64-c.pico
+	if !c.unknown {
+		c.pico += o.pico
+	}
+}
+
+// cost prices the usage of one call.
+func (p *callPrice) cost(u *model.Usage) (sum callCost) {
+	for _, c := range [][2]int64{{u.InputUncached, p.InputUncached}, {u.CacheRead, p.CacheRead}, {u.CacheWrite, p.CacheWrite}, {u.Output, p.Output}} {
+		hi, lo := bits.Mul64(uint64(c[0]), uint64(c[1]))
+		bad := c[0] < 0 || c[1] < 0 || hi != 0 || lo > math.MaxInt64
+		sum.add(callCost{pico: int64(lo), unknown: bad})
+	}
+	return sum
 }
 
 func (c *callCost) usd() *float64 {
@@ -178,10 +198,11 @@ func (b *rowBuilder) attempt(l *session.Line) error {
 		return err
 	}
 	lane := b.lane(l)
-	called, usage := lane.model, model.Usage{}
+	var called string
+	var usage model.Usage
 	row := results.ModelCall{}
 	if a.Err != nil {
-		usage = a.Err.Usage
+		called, usage = lane.model, a.Err.Usage
 		kind := string(a.Err.Kind)
 		row.ErrorKind = &kind
 		if a.Err.Status != 0 {
@@ -191,7 +212,7 @@ func (b *rowBuilder) attempt(l *session.Line) error {
 			row.RetryAfterUS = results.Micros(a.Err.RetryAfter)
 		}
 	} else {
-		usage, called = a.Resp.Usage, b.answered(a.Resp)
+		called, usage = b.answered(a.Resp), a.Resp.Usage
 		row.Finish = finishOf(a.Resp)
 	}
 	b.call(l, row, called, usage, a.Elapsed, a.Wait)
@@ -245,7 +266,7 @@ func (b *rowBuilder) call(l *session.Line, row results.ModelCall, called string,
 	if b.known.usage {
 		row.InputUncached, row.CacheRead, row.CacheWrite, row.Output, row.Reasoning = &u.InputUncached, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Reasoning
 		if p, ok := b.prices[called]; ok {
-			c = callCost{pico: u.InputUncached*p.InputUncached + u.CacheRead*p.CacheRead + u.CacheWrite*p.CacheWrite + u.Output*p.Output}
+			c = p.cost(&u)
 		}
 	}
 	row.CostUSD = c.usd()
@@ -254,8 +275,7 @@ func (b *rowBuilder) call(l *session.Line, row results.ModelCall, called string,
 		return
 	}
 	turn.ModelCalls++
-	sum := &b.costs[lane.turn]
-	sum.pico, sum.unknown = sum.pico+c.pico, sum.unknown || c.unknown
+	b.costs[lane.turn].add(c)
 	if b.known.usage {
 		*turn.InputUncached += u.InputUncached
 		*turn.CacheRead += u.CacheRead

@@ -3,7 +3,9 @@ package ablations
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,6 +59,9 @@ const (
 // LoadSuite reads a suite file.
 func LoadSuite(path string) (*Suite, error) {
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: no such file; name a suite file, the folder of a scenario, or one of %s", path, strings.Join(BuiltinSuites(), ", "))
+	}
 	if err != nil {
 		return nil, err
 	}

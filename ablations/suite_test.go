@@ -63,10 +63,10 @@ gates:
 	if g := s.Gates; len(g) != 2 || *g[0].Min != 0.4 || g[0].Of != "lo" || *g[1].Min != 0 || g[1].Comparison.B != "default" {
 		t.Errorf("gates: %+v", g)
 	}
-	if s.Digest != hexDigest(head+"") && len(s.Digest) != 64 {
-		t.Errorf("digest %q", s.Digest)
-	}
 	d := parse(t, head)
+	if d.Digest != hexDigest(head) || s.Digest == d.Digest {
+		t.Errorf("digests %q, %q", s.Digest, d.Digest)
+	}
 	if d.Repetitions != 1 || d.Seed != 1 || d.Coupling != SharedPrefix || d.Errors.Allow != 0 || d.Limits.Turns != 0 {
 		t.Errorf("defaults: %+v", d)
 	}

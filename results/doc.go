@@ -9,9 +9,11 @@
 //     only then does the trial count.
 //  3. After a crash [ResumeJournal] reads the journal again, drops a torn last
 //     line and tells which trials need not run any more.
-//  4. When all trials are in, [SortTrials] and [SortVerdicts] put the rows into
-//     canonical order, so that equal runs give equal bytes whatever finished
-//     first, and results/parquet writes them as tables.
+//  4. When all trials are in, [IndexJournal] gives their entries in canonical
+//     order, one at a time, so that equal runs give equal bytes whatever
+//     finished first, however many there are. Package ablations reads the rows of
+//     turns and calls ([Turn], [ModelCall], [ToolCall]) from the sessions beside,
+//     and results/parquet writes all six tables.
 //  5. results/report computes the summary from the same rows, with the
 //     estimators of results/stats and the prices of results/pricing.
 //

@@ -152,3 +152,39 @@ func TestTrialColumns(t *testing.T) {
 		}
 	}
 }
+
+// FuzzIndex: what reading the whole journal accepts, the index accepts with the
+// same rows, and the reverse.
+func FuzzIndex(f *testing.F) {
+	one, two := entry("b", "x", 0), entry("a", "x", 0)
+	first, err := one.Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	second, err := two.Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(append(first, second...))
+	f.Add(append(first, "{"...))
+	f.Add([]byte("{}\n"))
+	path := filepath.Join(f.TempDir(), "j")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		whole, wholeErr := ReadJournalFile(path)
+		x, err := IndexJournal(path)
+		var rows []Trial
+		if err == nil {
+			rows, err = x.Trials()
+			_ = x.Close()
+		}
+		if (err == nil) != (wholeErr == nil) {
+			t.Fatalf("the index says %v, reading all says %v", err, wholeErr)
+		}
+		if err == nil && !cmp.Equal(rows, whole.Trials()) {
+			t.Fatal("the index gives other rows")
+		}
+	})
+}

@@ -134,7 +134,7 @@ func verify(t testing.TB, name string, b []byte) {
 		}
 		if l.Type == session.TypeState {
 			s, err := l.State()
-			if err != nil || !s.Inputs.Of(inputs.Digest()) || s.Cost.Known || s.Usage != (model.Usage{}) {
+			if err != nil || !s.Inputs.Of(inputs.Digest()) || s.Cost.Known || s.Usage != (model.Usage{Unknown: true}) {
 				t.Fatalf("%s, line %d: %+v, %v", name, l.No, s, err)
 			}
 		}

@@ -3,14 +3,18 @@
 //
 // Its part of the pipeline:
 //
-//  1. When all trials are in, their rows come here in canonical order.
-//  2. [WriteTrials], [WriteVerdicts] and [WriteGuardEvents] write one file
-//     each: zstd, typed by the struct tags of the row types, timestamps as
-//     timestamps, unknown as null, schema version and run id in the key-value
-//     metadata. A file appears by rename, so it is whole or absent, and equal
-//     rows give equal bytes.
-//  3. [ReadTrials] and its like read them back, and say clearly when a file is
-//     no table of this project.
+//  1. When all trials are in, somebody reads their rows in canonical order, one
+//     trial at a time, and hands them to one [Writer] per table ([Create],
+//     [Writer.Write], [Writer.Close]); whoever has all rows at once calls
+//     [Write].
+//  2. A table is zstd, typed by the struct tags of its row type, with timestamps
+//     as timestamps, unknown as null, and schema version and run id, nothing
+//     else, in the key-value metadata. A file appears by rename, so it is whole
+//     or absent, and equal rows give equal bytes however they were cut into
+//     writes.
+//  3. [Read] and [Scan] read a table back and say clearly when a file is no table
+//     of this project; [ReadDataset] reads one table of many runs.
 //
-// DuckDB, pandas and Polars read the files unchanged.
+// DuckDB, pandas and Polars read the files unchanged; docs/analysis.md has
+// queries that were run.
 package parquet

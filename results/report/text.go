@@ -211,7 +211,10 @@ func (p *printer) legend(s *Summary) {
 	if guards || len(s.Main.Comparisons) > 0 {
 		p.item("-", "over all: difference in pass rate over all scenarios, paired by repetition. ~ means that the interval includes 0.")
 	}
-	p.item("-", "pass rate: mean over scenarios of the mean over repetitions, in [95 % interval]. pass^k: chance that k trials of k pass. USD/pass: cost of all trials / passes; inf: nothing passed; ?: a price is unknown.")
+	p.item("-", "pass rate: mean over scenarios of the mean over repetitions, in [95 % interval]. pass^k: chance that k trials of k pass. pass@k: that one of k does. USD/pass: cost of all trials / passes; inf: nothing passed; ?: a price, a count or a time is unknown.")
+	if s.Ungraded > 0 || s.CutTrials > 0 {
+		p.item("-", "errored: run, but infrastructure failed it; ungraded: without a verdict, the errored ones included; cut: planned, and never run since a budget ended. None of them is in a denominator; what errored trials cost is in every cost.")
+	}
 	if slices.ContainsFunc(slices.Concat(s.Main.Guards, s.Main.Comparisons), func(c Contrast) bool { return slices.Contains(c.Notes, NoteCache) }) {
 		p.item("-", NoteCache+".")
 	}

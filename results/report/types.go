@@ -55,6 +55,7 @@ type Summary struct {
 	CutTrials   int      `json:"cut" doc:"trials that were planned and not run: whole blocks of a scenario, model and repetition, over all arms"`
 	Volatile    int      `json:"volatile" doc:"trials of scenarios whose commands are not proved stable"`
 
+	//lint:ignore SA5008 it is an option of the JSON library that writes the report
 	Main  Section  `json:",embed" doc:"scenarios not tagged harms"`
 	Harms *Section `json:"harms" doc:"scenarios tagged harms, which exist to show where a guard hurts; null when there are none"`
 
