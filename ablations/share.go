@@ -94,7 +94,10 @@ type meter struct {
 }
 
 // note counts a call. What is never shared is summed up a model: a trial that
-// waits holds no list of its calls.
+// waits holds no list of its calls. It stays out of line, so that thousands of
+// trials wait on small stacks.
+//
+//go:noinline
 func (m *meter) note(u use) {
 	if m.pool != nil && !u.own {
 		m.uses = append(m.uses, u)
@@ -112,14 +115,14 @@ func (m *meter) note(u use) {
 
 // Generate implements model.Model.
 func (m *meter) Generate(ctx context.Context, req *model.Request, onDelta func(model.Delta)) (*model.Response, error) {
-	key := keyOf(req)
 	if m.pool == nil {
-		return m.ask(ctx, req, key, onDelta)
+		return m.ask(ctx, req, onDelta)
 	}
+	key := keyOf(req)
 	for {
 		e, mine := m.pool.join(key)
 		if mine {
-			resp, err := m.ask(ctx, req, key, onDelta)
+			resp, err := m.ask(ctx, req, onDelta)
 			m.pool.settle(key, e, resp)
 			return resp, err
 		}
@@ -136,26 +139,33 @@ func (m *meter) Generate(ctx context.Context, req *model.Request, onDelta func(m
 }
 
 // ask makes the call itself, inside the budgets.
-func (m *meter) ask(ctx context.Context, req *model.Request, key answerKey, onDelta func(model.Delta)) (*model.Response, error) {
+func (m *meter) ask(ctx context.Context, req *model.Request, onDelta func(model.Delta)) (*model.Response, error) {
 	hold, err := m.ledger.reserve(req, m.prices)
 	if err != nil {
 		return nil, err
 	}
 	resp, err := m.Model.Generate(ctx, req, onDelta)
-	switch {
-	case err == nil:
-		m.ledger.settle(hold, resp.Model, resp.Usage, m.prices)
-		m.note(use{key: key, id: resp.Model, usage: resp.Usage})
-	default:
-		var merr *model.Error
-		var usage model.Usage
-		if errors.As(err, &merr) {
-			usage = merr.Usage
-			m.note(use{id: req.Params.Model, usage: usage, own: true})
-		}
-		m.ledger.settle(hold, req.Params.Model, usage, m.prices)
-	}
+	m.account(hold, req, resp, err)
 	return resp, err
+}
+
+// account counts what a call that was made has used, and gives back the rest of
+// what it held.
+//
+//go:noinline
+func (m *meter) account(hold reservation, req *model.Request, resp *model.Response, err error) {
+	if err == nil && resp != nil {
+		m.ledger.settle(hold, resp.Model, resp.Usage, m.prices)
+		m.note(use{key: keyOf(req), id: resp.Model, usage: resp.Usage})
+		return
+	}
+	var merr *model.Error
+	var usage model.Usage
+	if errors.As(err, &merr) {
+		usage = merr.Usage
+		m.note(use{id: req.Params.Model, usage: usage, own: true})
+	}
+	m.ledger.settle(hold, req.Params.Model, usage, m.prices)
 }
 
 // served notes an answer that a resumed trial took from its recording: it was

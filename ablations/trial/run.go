@@ -77,7 +77,7 @@ func Run(ctx context.Context, s Spec, o Options) (out *Outcome, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err = s.record(ctx, ws, file, o)
+	out, err = s.record(ctx, ws, file, &o)
 	if cerr := file.Close(); err == nil {
 		err = cerr
 	}
@@ -114,31 +114,46 @@ func lay(dir string, files []scenarios.File) (*workspace.Dir, error) {
 	return workspace.NewDir(tree, filepath.Join(dir, "harness"))
 }
 
-// record runs the loop on a laid tree and writes its session.
-func (s *Spec) record(ctx context.Context, ws *workspace.Dir, file *session.File, o Options) (*Outcome, error) {
-	settings, err := s.Settings()
+// record runs the loop on a laid tree and writes its session. What is needed to
+// make the loop ready is left behind before it runs: a trial that waits for its
+// model stands on a small stack.
+func (s *Spec) record(ctx context.Context, ws *workspace.Dir, file *session.File, o *Options) (*Outcome, error) {
+	l, tally, err := s.ready(ctx, ws, file, o)
 	if err != nil {
 		return nil, err
+	}
+	end, err := l.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Outcome{End: end, Tally: tally}, nil
+}
+
+// ready makes the loop of the trial, recorded into file.
+func (s *Spec) ready(ctx context.Context, ws *workspace.Dir, file *session.File, o *Options) (*loop.Loop, *Tally, error) {
+	settings, err := s.Settings()
+	if err != nil {
+		return nil, nil, err
 	}
 	cfg, err := loop.Freeze(settings)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	tools, err := s.Tools(ws)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	m, err := s.NewModel()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	header, err := s.header(cfg)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	rec, err := recorder.New(file.Writer, *header, recorder.Config{Blobs: session.BlobsBeside(file.Path()), TreeDigest: treeDigest(ws), Live: o.Live})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	tally := &Tally{}
 	if o.Model != nil {
@@ -154,18 +169,11 @@ func (s *Spec) record(ctx context.Context, ws *workspace.Dir, file *session.File
 	}
 	if o.Drive != nil {
 		if err := o.Drive(&deps, header, ws); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	l, err := loop.New(cfg, deps)
-	if err != nil {
-		return nil, err
-	}
-	end, err := l.Run(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &Outcome{End: end, Tally: tally}, nil
+	return l, tally, err
 }
 
 // gate lets nothing more be recorded once the operator has cancelled: the session

@@ -11,8 +11,10 @@ import (
 
 func BenchmarkWriteTrials(b *testing.B) {
 	type unique struct{ session, digest string }
-	pool := make([]unique, rowGroup) // what no two rows have in common
-	for i, t := range trials(rowGroup) {
+	// What no two rows have in common: more of it than a page holds, so that no
+	// page compresses better than in a run.
+	pool := make([]unique, 2*pageSize/64)
+	for i, t := range trials(len(pool)) {
 		pool[i] = unique{t.Session, t.SessionDigest}
 	}
 	at := 0
@@ -49,7 +51,7 @@ func BenchmarkWriteGuardEvents(b *testing.B) {
 
 // benchRows are written again and again, as a run's rows come from a decoder:
 // one after the other, and in the processor's cache.
-const benchRows = 1024
+const benchRows = 512
 
 // benchmarkWrite says rows a second, of the clock and of the processor: on a
 // machine that others use too only the second means anything. Run it with

@@ -151,10 +151,12 @@ func (e *encoder[T]) write(rows []T) error {
 
 func (e *encoder[T]) close() error { return e.w.Close() }
 
-// unbounded are the columns of texts and digests, of which nobody asks for a
-// range: pages of them carry no least and greatest value.
+// unbounded are the columns of texts, digests and words of a short list, of which
+// nobody asks for a range: pages of them carry no least and greatest value.
+// Scenario, model and arm have them: rows are sorted by these, so readers skip.
 var unbounded = []string{
 	"run_id", "suite", "scenario_digest", "tags", "session", "session_digest", "error_reason",
+	"outcome", "verdict", "error_class", "lane", "mode", "act", "purpose", "effect", "finish", "error_kind",
 	"guards_enforced", "guards_shadow", "fired_enforced", "fired_shadow",
 	"digest", "reason", "evidence", "call_id", "args_digest",
 }

@@ -23,8 +23,11 @@ type pool struct {
 // two trials have the same key, a row is invalid, a verdict belongs to no
 // trial, or a comparison names an arm that the meta does not list.
 func Compute(meta Meta, trials []results.Trial, verdicts []results.Verdict) (*Summary, error) {
-	rows := slices.Clone(trials)
-	results.SortTrials(rows)
+	rows := trials
+	if !slices.IsSortedFunc(rows, func(a, b results.Trial) int { return a.Key().Compare(b.Key()) }) {
+		rows = slices.Clone(trials) // the caller's order stays
+		results.SortTrials(rows)
+	}
 	if err := check(meta, rows, verdicts); err != nil {
 		return nil, err
 	}
