@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,7 +34,7 @@ func newReport(a *app) *cobra.Command {
 		}
 		switch format {
 		case "text":
-			return sum.WriteText(a.stdout, report.TextOptions{Color: a.out.Color})
+			return sum.WriteText(a.stdout, report.TextOptions{Color: a.out.Color, All: true})
 		case "markdown":
 			return sum.WriteMarkdown(a.stdout)
 		case "json":
@@ -57,7 +58,7 @@ func summarise(dir string) (*report.Summary, error) {
 	if err != nil {
 		return nil, cli.WithCode(cli.Wrong, fmt.Errorf("%s is no run folder: %w", dir, err))
 	}
-	c, err := results.ReadJournalFile(filepath.Join(dir, results.JournalFile))
+	rows, err := readTrials(filepath.Join(dir, results.JournalFile))
 	if err != nil {
 		return nil, cli.WithCode(cli.CannotJudge, err)
 	}
@@ -70,8 +71,18 @@ func summarise(dir string) (*report.Summary, error) {
 		meta.Cut = append(meta.Cut, report.CutBlock{Scenario: b.Scenario, Harms: b.Harms, Model: b.Model,
 			Simulated: trial.IsSimulated(b.Model), Repetition: b.Repetition, Trials: b.Trials, Reason: cut.Reason})
 	}
-	sum, err := report.Compute(meta, c.Trials(), c.Verdicts())
+	sum, err := report.Compute(meta, rows, nil)
 	return sum, cli.WithCode(cli.CannotJudge, err)
+}
+
+// readTrials reads the trials of a journal, and no more of it.
+func readTrials(path string) (rows []results.Trial, err error) {
+	index, err := results.IndexJournal(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, index.Close()) }()
+	return index.Trials()
 }
 
 // reportMeta is what the suite knows and the rows do not say.

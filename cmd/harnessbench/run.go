@@ -113,7 +113,7 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 	if err := printSummary(a, sum, *f.json); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stderr, "run folder: %s (%d trials in %.1f s)\n", dir, done.Done, time.Since(began).Seconds())
+	fmt.Fprintf(a.stderr, "run folder: %s (%d trials in %.1f s); more: harnessbench report %s\n", dir, done.Done, time.Since(began).Seconds(), dir)
 	return verdict(plan, sum, done)
 }
 
