@@ -8,18 +8,19 @@ import (
 	"testing"
 
 	"github.com/harnessbench/harnessbench/ablations"
+	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/recorder/session"
 )
 
 // BenchmarkStarter runs the starter suite, one repetition, sessions not forced
 // to disk, and reports trials a second.
 func BenchmarkStarter(b *testing.B) {
-	suite, list, err := ablations.OpenSuite(ablations.DefaultSuite)
+	suite, list, err := design.OpenSuite(design.DefaultSuite)
 	if err != nil {
 		b.Fatal(err)
 	}
 	suite.Repetitions = 1
-	plan, err := ablations.NewPlan(suite, list)
+	plan, err := design.NewPlan(suite, list)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/model"
@@ -81,16 +82,11 @@ func (r *runner) trial(j job) (*meter, *trial.Outcome, error) {
 }
 
 // spec makes the trial's specification.
-func (r *runner) spec(t *Trial) trial.Spec {
+func (r *runner) spec(t *design.Trial) trial.Spec {
 	s := trial.Spec{Scenario: t.Scenario, Model: t.Model, Arm: t.Arm.Name, Guards: t.Arm.Guards, Prompt: t.Arm.Prompt,
 		Repetition: t.Repetition, Seed: r.plan.Suite.Seed}
-	if r.plan.Suite.Coupling == Independent {
+	if r.plan.Suite.Coupling == design.Independent {
 		s.Salt = t.Arm.Name
-	}
-	if most := r.plan.Suite.Budgets.TrialMicroUSD; most > 0 {
-		sc := *t.Scenario
-		sc.Limits.CostMicroUSD = least(sc.Limits.CostMicroUSD, most)
-		s.Scenario = &sc
 	}
 	return s
 }

@@ -1,18 +1,14 @@
-// Package ablations turns a suite into measured trials.
+// Package ablations turns the plan of a suite into measured trials.
 //
-//  1. [ParseSuite] reads a suite file: scenarios, models, arms, a design with
-//     factors, limits, budgets, comparisons, gates. Mistakes are errors with file,
-//     line and column; [JSONSchema] tells editors the same.
-//  2. [Suite.Expand] makes the arms explicit: those written and those of the
-//     design, with every compared guard in shadow where an arm has it off, so that
-//     exposure is known in all arms; and the comparisons.
-//  3. [NewPlan] crosses scenarios x models x arms x repetitions into trials, in
-//     blocks of one (scenario, model, repetition) that are shuffled by the seed.
-//     [Plan.Shard] takes whole blocks, [Plan.Estimate] and [Plan.Covers] say what
-//     the plan takes, [Plan.Lock] says all of it with digests, and [PlanFromLock]
-//     makes the plan of a lock again.
-//  4. [Run] executes a plan with bounded concurrency: each trial's session is
-//     written and its row journaled and synced before it counts.
+//  1. [Run] executes a plan (package design) with bounded concurrency, block after
+//     block of one (scenario, model, repetition). The arms of a block share model
+//     answers while their requests are equal; every call is made inside the budgets.
+//  2. The trials of a block are journaled and synced together, when the last of
+//     them is done and it is known who paid for what; only then they count.
+//  3. A run that was interrupted is taken up from its lock, its journal and its
+//     recordings, also within a trial.
+//  4. [WriteTables] makes the six tables of a run folder; [Merge] puts shards
+//     together; [Regrade] asks the graders again, on what the sessions left.
 //
 // What one trial is, is package ablations/trial's business.
 package ablations

@@ -1,13 +1,14 @@
 package ablations
 
 import (
+	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/graders"
 	"github.com/harnessbench/harnessbench/results"
 )
 
 // entry makes the journal's line of a finished trial.
-func (r *runner) entry(t *Trial, out *trial.Outcome, spent spending, down bool) results.Entry {
+func (r *runner) entry(t *design.Trial, out *trial.Outcome, spent spending, down bool) results.Entry {
 	end, tally := out.End, out.Tally
 	row := results.Trial{
 		RunID: r.runID, Suite: r.plan.Suite.Name, Scenario: t.Scenario.ID, ScenarioDigest: t.Scenario.Digest,
@@ -64,7 +65,7 @@ func verdictRows(t *results.Trial, list []graders.Verdict) []results.Verdict {
 	return rows
 }
 
-func (r *runner) firings(t *Trial, tally *trial.Tally) []results.GuardEvent {
+func (r *runner) firings(t *design.Trial, tally *trial.Tally) []results.GuardEvent {
 	rows := make([]results.GuardEvent, 0, len(tally.Firings))
 	for i, f := range tally.Firings {
 		rows = append(rows, results.GuardEvent{RunID: r.runID, Scenario: t.Scenario.ID, Model: t.Model, Arm: t.Arm.Name,

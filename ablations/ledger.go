@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/loop"
 	"github.com/harnessbench/harnessbench/loop/model"
 )
@@ -28,9 +29,6 @@ type ledger struct {
 // reservation is what one call holds.
 type reservation struct{ pico, tokens int64 }
 
-// assumedOutput is the worst case of an answer whose max_tokens is unset.
-const assumedOutput = 8192
-
 // worst estimates the most that a call can use: a token for every two bytes of
 // the request, nothing cached, and an answer of full length.
 func worst(req *model.Request) model.Usage {
@@ -40,7 +38,7 @@ func worst(req *model.Request) model.Usage {
 	}
 	out := int64(req.Params.MaxTokens)
 	if out == 0 {
-		out = assumedOutput
+		out = design.AssumedOutput
 	}
 	return model.Usage{InputUncached: bytes/2 + 16, Output: out}
 }

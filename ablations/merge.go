@@ -9,13 +9,14 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/results"
 )
 
 // Merged says what Merge put together.
 type Merged struct {
-	Lock    Lock
+	Lock    design.Lock
 	Trials  int // in the merged run
 	Planned int // of the whole plan; more than Trials when a part is missing
 }
@@ -27,25 +28,25 @@ func Merge(out string, dirs []string) (m Merged, err error) {
 	if len(dirs) < 2 {
 		return m, errors.New("merge needs at least two run folders")
 	}
-	lock, raw, err := ReadLock(filepath.Join(dirs[0], LockFile))
+	lock, raw, err := design.ReadLock(filepath.Join(dirs[0], design.LockFile))
 	if err != nil {
 		return m, err
 	}
 	m.Lock = lock
 	for _, dir := range dirs[1:] {
-		_, other, err := ReadLock(filepath.Join(dir, LockFile))
+		_, other, err := design.ReadLock(filepath.Join(dir, design.LockFile))
 		if err != nil {
 			return m, err
 		}
 		if !bytes.Equal(raw, other) {
-			return m, fmt.Errorf("%s and %s are not parts of one suite: their %s differ", dirs[0], dir, LockFile)
+			return m, fmt.Errorf("%s and %s are not parts of one suite: their %s differ", dirs[0], dir, design.LockFile)
 		}
 	}
-	m.Planned = lock.planned()
+	m.Planned = lock.Planned()
 	if err := os.Mkdir(filepath.Join(out, SessionsDir), 0o755); err != nil {
 		return m, err
 	}
-	if err := writeFile(filepath.Join(out, LockFile), raw); err != nil {
+	if err := writeFile(filepath.Join(out, design.LockFile), raw); err != nil {
 		return m, err
 	}
 	j, err := results.CreateJournal(filepath.Join(out, results.JournalFile))
@@ -151,17 +152,4 @@ func copyFile(to, from string) (err error) {
 	}
 	_, err = io.Copy(dst, src)
 	return errors.Join(err, dst.Close())
-}
-
-// planned is how many trials the whole suite has.
-func (l *Lock) planned() int {
-	n := 0
-	for _, a := range l.Arms {
-		models := len(a.Models)
-		if models == 0 {
-			models = len(l.Models)
-		}
-		n += models * len(l.Scenarios) * l.Repetitions
-	}
-	return n
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/results"
 )
 
@@ -38,12 +39,12 @@ const CutSchema = "harnessbench/cut/v1"
 // what is done. Blocks of which only a part is journaled, and trials that the
 // harness itself failed, are done again; what they spent counts.
 func (r *runner) reopen(lock []byte) error {
-	have, err := os.ReadFile(filepath.Join(r.o.Dir, LockFile))
+	have, err := os.ReadFile(filepath.Join(r.o.Dir, design.LockFile))
 	if err != nil {
 		return fmt.Errorf("run folder: %w", err)
 	}
 	if !bytes.Equal(have, lock) {
-		return fmt.Errorf("%s: the run was made with another version of its suite; run it anew", filepath.Join(r.o.Dir, LockFile))
+		return fmt.Errorf("%s: the run was made with another version of its suite; run it anew", filepath.Join(r.o.Dir, design.LockFile))
 	}
 	if err := os.MkdirAll(filepath.Join(r.o.Dir, SessionsDir), 0o755); err != nil {
 		return fmt.Errorf("run folder: %w", err)
@@ -111,20 +112,9 @@ func (r *runner) carry(t *results.Trial) {
 	r.ledger.carry(pico, tokens)
 }
 
-// reason names a budget in words.
-func (b *Budgets) reason() string {
-	switch {
-	case b.MicroUSD > 0 && b.Tokens > 0:
-		return fmt.Sprintf("budget of %s USD and %d tokens", formatUSD(b.MicroUSD), b.Tokens)
-	case b.MicroUSD > 0:
-		return fmt.Sprintf("budget of %s USD", formatUSD(b.MicroUSD))
-	}
-	return fmt.Sprintf("budget of %d tokens", b.Tokens)
-}
-
 // writeCut notes the blocks that were not run.
 func (r *runner) writeCut() error {
-	c := Cut{Schema: CutSchema, Reason: r.plan.Suite.Budgets.reason(), Trials: r.progress.Cut}
+	c := Cut{Schema: CutSchema, Reason: r.plan.Suite.Budgets.String(), Trials: r.progress.Cut}
 	for _, b := range r.blocks {
 		t := b.trials[0]
 		if !r.journal.Has(t.Key()) {

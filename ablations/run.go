@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/session"
@@ -20,7 +21,6 @@ import (
 const (
 	SessionsDir = "sessions"
 	ParquetDir  = "parquet"
-	LockFile    = "suite.lock.yaml"
 )
 
 // RunOptions say how a plan is executed.
@@ -40,7 +40,7 @@ type RunOptions struct {
 	Live bool
 	// Wrap, when set, wraps the model of every trial, below sharing and budgets:
 	// what limits calls a provider, or makes a simulated model take its time.
-	Wrap func(t *Trial, m model.Model) model.Model
+	Wrap func(t *design.Trial, m model.Model) model.Model
 	// Done is called after each trial is journaled, from one goroutine at a time.
 	Done func(row *results.Trial)
 }
@@ -62,7 +62,7 @@ var ErrStopped = errors.New("stopped before all trials were done")
 // suite.lock.yaml. The trials of a block are journaled together, when the last of
 // them is done: then it is known who paid for what they shared. Cancelling ctx
 // leaves running trials unfinished, to be resumed.
-func Run(ctx context.Context, p *Plan, o RunOptions) (_ Progress, err error) {
+func Run(ctx context.Context, p *design.Plan, o RunOptions) (_ Progress, err error) {
 	r, err := newRunner(p, o)
 	if err != nil {
 		return Progress{}, err
@@ -98,7 +98,7 @@ func Run(ctx context.Context, p *Plan, o RunOptions) (_ Progress, err error) {
 
 // runner is one execution of a plan.
 type runner struct {
-	plan    *Plan
+	plan    *design.Plan
 	o       RunOptions
 	runID   string
 	temp    string
@@ -115,7 +115,7 @@ type runner struct {
 
 // block is the trials of one (scenario, model, repetition), in plan order.
 type block struct {
-	trials []*Trial
+	trials []*design.Trial
 	pool   *answers // nil under independent coupling
 
 	mu      sync.Mutex
@@ -134,7 +134,7 @@ type job struct {
 	at int
 }
 
-func newRunner(p *Plan, o RunOptions) (_ *runner, err error) {
+func newRunner(p *design.Plan, o RunOptions) (_ *runner, err error) {
 	lock, err := p.Lock().Encode()
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func (r *runner) open(lock []byte) (err error) {
 	if err = os.Mkdir(filepath.Join(r.o.Dir, SessionsDir), 0o755); err != nil {
 		return fmt.Errorf("run folder: %w", err)
 	}
-	if err = writeFile(filepath.Join(r.o.Dir, LockFile), lock); err != nil {
+	if err = writeFile(filepath.Join(r.o.Dir, design.LockFile), lock); err != nil {
 		return fmt.Errorf("run folder: %w", err)
 	}
 	r.journal, err = results.CreateJournal(filepath.Join(r.o.Dir, results.JournalFile))
@@ -196,7 +196,7 @@ func (r *runner) group() {
 		b := byID[k]
 		if b == nil {
 			b = &block{}
-			if r.plan.Suite.Coupling != Independent {
+			if r.plan.Suite.Coupling != design.Independent {
 				b.pool = newAnswers()
 			}
 			byID[k] = b

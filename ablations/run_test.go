@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/harnessbench/harnessbench/ablations"
+	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/results"
 )
@@ -31,11 +32,11 @@ func execute(t *testing.T, yaml string, files map[string]string) (string, ablati
 	if err := os.WriteFile(path, []byte(yaml), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	suite, list, err := ablations.OpenSuite(path)
+	suite, list, err := design.OpenSuite(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := ablations.NewPlan(suite, list)
+	plan, err := design.NewPlan(suite, list)
 	if err != nil {
 		t.Fatal(err)
 	}

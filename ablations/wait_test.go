@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/harnessbench/harnessbench/ablations"
+	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/scenarios"
@@ -37,7 +38,7 @@ func (m slowModel) Generate(ctx context.Context, req *model.Request, onDelta fun
 }
 
 // waiters is a plan of n trials, each of which asks its model calls times.
-func waiters(b testing.TB, n, calls int) *ablations.Plan {
+func waiters(b testing.TB, n, calls int) *design.Plan {
 	var text strings.Builder
 	text.WriteString("-- scenario.yaml --\nschema: harnessbench/scenario/v1\nid: wait\nsummary: one call a turn\n" +
 		"limits: {turns: " + strconv.Itoa(calls) + ", tool_calls: 1000}\ntools:\n- {name: fetch, kind: mock, description: Fetches., cycle: true, responses: [")
@@ -49,12 +50,12 @@ func waiters(b testing.TB, n, calls int) *ablations.Plan {
 	if err != nil {
 		b.Fatal(err)
 	}
-	suite, err := ablations.ParseSuite("wait.yaml", []byte("schema: harnessbench/suite/v1\nname: wait\nscenarios: [builtin/*]\nmodels: [sim/oracle]\n"+
+	suite, err := design.ParseSuite("wait.yaml", []byte("schema: harnessbench/suite/v1\nname: wait\nscenarios: [builtin/*]\nmodels: [sim/oracle]\n"+
 		"arms: [{name: default}]\nrepetitions: "+strconv.Itoa(n)+"\ncoupling: independent\nconcurrency: "+strconv.Itoa(n)+"\n"))
 	if err != nil {
 		b.Fatal(err)
 	}
-	plan, err := ablations.NewPlan(suite, []*scenarios.Scenario{sc})
+	plan, err := design.NewPlan(suite, []*scenarios.Scenario{sc})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func BenchmarkWaiting(b *testing.B) {
 			}
 		}()
 		_, err := ablations.Run(context.Background(), plan, ablations.RunOptions{Dir: out, Sync: session.SyncNever, Live: true,
-			Wrap: func(_ *ablations.Trial, m model.Model) model.Model { return slowModel{m, &waiting} }})
+			Wrap: func(_ *design.Trial, m model.Model) model.Model { return slowModel{m, &waiting} }})
 		close(stop)
 		if err != nil {
 			b.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/harnessbench/harnessbench/ablations"
+	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
 )
 
@@ -32,7 +33,7 @@ func gradeRun(ctx context.Context, a *app, dir string, asJSON bool) error {
 	if err != nil {
 		return cli.WithCode(cli.Wrong, err)
 	}
-	lock, _, err := ablations.ReadLock(filepath.Join(dir, ablations.LockFile))
+	lock, _, err := design.ReadLock(filepath.Join(dir, design.LockFile))
 	if err != nil {
 		return cli.WithCode(cli.Wrong, fmt.Errorf("%s cannot be graded: %w", dir, err))
 	}

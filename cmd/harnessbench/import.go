@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/harnessbench/harnessbench/ablations"
+	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder"
@@ -165,7 +166,7 @@ func importInto(ctx context.Context, a *app, format importer.Format, path, dir s
 	if err != nil {
 		return nil, cli.WithCode(cli.Errored, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, ablations.LockFile), raw, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, design.LockFile), raw, 0o644); err != nil {
 		return nil, cli.WithCode(cli.Errored, err)
 	}
 	j, err := results.CreateJournal(filepath.Join(dir, results.JournalFile))
@@ -202,13 +203,13 @@ func openTarget(path string, h *session.Header) (importer.Target, error) {
 }
 
 // importLock says what the run folder holds, as a suite's lock does.
-func importLock(res *importer.Result) ablations.Lock {
-	l := ablations.Lock{Schema: ablations.LockSchema, Name: res.Format + "-" + res.Domain,
+func importLock(res *importer.Result) design.Lock {
+	l := design.Lock{Schema: design.LockSchema, Name: res.Format + "-" + res.Domain,
 		Repetitions: res.Counts.Repetitions, Models: []string{res.Model},
-		Arms:        []ablations.LockArm{{Name: importer.Arm, Guards: "{}"}},
-		Comparisons: []ablations.Comparison{}}
+		Arms:        []design.LockArm{{Name: importer.Arm, Guards: "{}"}},
+		Comparisons: []design.Comparison{}}
 	for _, s := range res.Scenarios() {
-		l.Scenarios = append(l.Scenarios, ablations.LockScenario{ID: s.ID, Digest: s.Digest, Source: "sha256:" + res.Digest.Short() + "/" + s.Source})
+		l.Scenarios = append(l.Scenarios, design.LockScenario{ID: s.ID, Digest: s.Digest, Source: "sha256:" + res.Digest.Short() + "/" + s.Source})
 	}
 	return l
 }

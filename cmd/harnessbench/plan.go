@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/harnessbench/harnessbench/ablations"
+	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
 	"github.com/harnessbench/harnessbench/results"
@@ -33,7 +33,7 @@ func newPlan(a *app) *cobra.Command {
 trials, with the most that they can take by their limits. With --from RUN also what
 they take by the means of an earlier run, for example of one repetition.
 
-SUITE is as for run; without it: ` + ablations.DefaultSuite + `. What is unknown is "?". Exit 1: a
+SUITE is as for run; without it: ` + design.DefaultSuite + `. What is unknown is "?". Exit 1: a
 budget of the suite does not cover the plan.`,
 		Example: `  harnessbench plan
   harnessbench plan my-suite.yaml --from runs/pilot -j 8`,
@@ -46,7 +46,7 @@ budget of the suite does not cover the plan.`,
 	fl.IntVar(&f.repetitions, "repetitions", 0, "instead of the suite's")
 	f.json = cli.JSONFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		name := ablations.DefaultSuite
+		name := design.DefaultSuite
 		if len(args) == 1 {
 			name = args[0]
 		}
@@ -82,7 +82,7 @@ func planSuite(a *app, name string, f planFlags) error {
 		err = out.print(a)
 	}
 	for _, b := range out.Budgets {
-		if err == nil && b.State == ablations.Cuts {
+		if err == nil && b.State == design.Cuts {
 			err = cli.Status(cli.No)
 		}
 	}
@@ -90,19 +90,19 @@ func planSuite(a *app, name string, f planFlags) error {
 }
 
 // plan makes the plan, or the part of it that is asked for.
-func (f *planFlags) plan(name string) (*ablations.Plan, error) {
-	suite, list, err := ablations.OpenSuite(name)
+func (f *planFlags) plan(name string) (*design.Plan, error) {
+	suite, list, err := design.OpenSuite(name)
 	if err != nil {
 		return nil, err
 	}
 	if f.repetitions > 0 {
 		suite.Repetitions = f.repetitions
 	}
-	p, err := ablations.NewPlan(suite, list)
+	p, err := design.NewPlan(suite, list)
 	if err != nil || f.shard == "" {
 		return p, err
 	}
-	i, n, err := ablations.ParseShard(f.shard)
+	i, n, err := design.ParseShard(f.shard)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (f *planFlags) plan(name string) (*ablations.Plan, error) {
 
 // earlierRun reads the trials of a run folder, and its coupling.
 func earlierRun(dir string) ([]results.Trial, string, error) {
-	lock, _, err := ablations.ReadLock(filepath.Join(dir, ablations.LockFile))
+	lock, _, err := design.ReadLock(filepath.Join(dir, design.LockFile))
 	if err != nil {
 		return nil, "", cli.WithCode(cli.Wrong, fmt.Errorf("%s is no run folder: %w", dir, err))
 	}
@@ -181,7 +181,7 @@ type planBudget struct {
 }
 
 // newPlanJSON gathers what is printed.
-func newPlanJSON(p *ablations.Plan, e *ablations.Estimate, f planFlags) *planJSON {
+func newPlanJSON(p *design.Plan, e *design.Estimate, f planFlags) *planJSON {
 	s := p.Suite
 	out := &planJSON{Schema: "harnessbench/plan/v1", Suite: s.Name, Digest: s.Digest, Seed: s.Seed, Coupling: s.Coupling,
 		Shard: f.shard, Models: s.Models, Repetitions: s.Repetitions, Blocks: e.Total.Blocks, Trials: e.Total.Trials,
@@ -206,19 +206,19 @@ func newPlanJSON(p *ablations.Plan, e *ablations.Estimate, f planFlags) *planJSO
 		if total == nil {
 			return nil
 		}
-		return new(ablations.Duration(*total, longest, out.Concurrency).Seconds())
+		return new(design.Duration(*total, longest, out.Concurrency).Seconds())
 	}
 	out.WorstTime, out.TypicalTime = seconds(e.Total.Worst.Seconds, e.LongestTrial), seconds(e.Total.Typical.Seconds, 0)
 	out.notes(e)
 	return out
 }
 
-func planRowOf(r *ablations.EstimateRow) planRow {
+func planRowOf(r *design.EstimateRow) planRow {
 	return planRow{r.Scenario, r.Model, r.Arms, r.Blocks, r.Trials, planNeed(r.Worst), planNeed(r.Typical)}
 }
 
 // concurrencyOf is how many trials run at a time, as run has it.
-func concurrencyOf(p *ablations.Plan, flag int) int {
+func concurrencyOf(p *design.Plan, flag int) int {
 	n := flag
 	if n == 0 {
 		n = p.Suite.Concurrency
@@ -230,7 +230,7 @@ func concurrencyOf(p *ablations.Plan, flag int) int {
 }
 
 // notes says what must be known to read the numbers.
-func (o *planJSON) notes(e *ablations.Estimate) {
+func (o *planJSON) notes(e *design.Estimate) {
 	say := func(format string, args ...any) { o.Notes = append(o.Notes, fmt.Sprintf(format, args...)) }
 	simulated := 0
 	for _, m := range o.Models {
@@ -276,11 +276,11 @@ func (b *planBudget) note(blocks int) string {
 	}
 	have := "the budget of " + amount(&b.Limit)
 	switch {
-	case b.State == ablations.Covers:
+	case b.State == design.Covers:
 		return have + " covers the worst case"
-	case b.State == ablations.Cuts && b.Blocks == 0:
+	case b.State == design.Cuts && b.Blocks == 0:
 		return have + " does not cover the plan: it may not even cover one block"
-	case b.State == ablations.Cuts:
+	case b.State == design.Cuts:
 		return fmt.Sprintf("%s does not cover what such trials took, %s: about %d of %d blocks would be run", have, amount(b.Typical), b.Blocks, blocks)
 	case b.Typical != nil:
 		return have + " covers what such trials took, but not the worst case: whole blocks may be left out"
@@ -381,8 +381,8 @@ func (o *planJSON) byModel() []planRow {
 			}
 			sum.Blocks += r.Blocks
 			sum.Trials += r.Trials
-			sum.Worst = planNeed(ablations.Need(sum.Worst).Add(ablations.Need(r.Worst)))
-			sum.Typical = planNeed(ablations.Need(sum.Typical).Add(ablations.Need(r.Typical)))
+			sum.Worst = planNeed(design.Need(sum.Worst).Add(design.Need(r.Worst)))
+			sum.Typical = planNeed(design.Need(sum.Typical).Add(design.Need(r.Typical)))
 		}
 		if sum != nil {
 			out = append(out, *sum)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/harnessbench/harnessbench/ablations"
+	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
 	"github.com/harnessbench/harnessbench/replayer"
 )
@@ -43,7 +43,7 @@ Exit 0: all as recorded. 1: at least one diverged. 3: at least one cannot be jud
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.config, "config", "recorded", "recorded or current")
-	fl.StringVar(&f.suite, "suite", ablations.DefaultSuite, "with --config=current: the suite that says what is current")
+	fl.StringVar(&f.suite, "suite", design.DefaultSuite, "with --config=current: the suite that says what is current")
 	fl.StringVar(&f.tools, "tools", "recorded", "recorded: serve the recorded results")
 	fl.IntVarP(&f.jobs, "concurrency", "j", 0, "sessions at a time (default: the CPUs)")
 	f.json = cli.JSONFlag(cmd)
@@ -100,7 +100,7 @@ func (f *replayFlags) options() (replayer.Options, error) {
 	case "recorded":
 		return replayer.Options{}, nil
 	case "current":
-		current, err := ablations.Current(f.suite)
+		current, err := design.Current(f.suite)
 		if err != nil {
 			return replayer.Options{}, cli.WithCode(cli.Wrong, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/harnessbench/harnessbench/ablations"
+	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
 	"github.com/harnessbench/harnessbench/results"
@@ -54,7 +55,7 @@ func summarise(dir string) (*report.Summary, error) {
 	if !info.IsDir() {
 		return nil, cli.Usagef("name the folder that run printed", "%s is no run folder", dir)
 	}
-	lock, raw, err := ablations.ReadLock(filepath.Join(dir, ablations.LockFile))
+	lock, raw, err := design.ReadLock(filepath.Join(dir, design.LockFile))
 	if err != nil {
 		return nil, cli.WithCode(cli.Wrong, fmt.Errorf("%s is no run folder: %w", dir, err))
 	}
@@ -86,7 +87,7 @@ func readTrials(path string) (rows []results.Trial, err error) {
 }
 
 // reportMeta is what the suite knows and the rows do not say.
-func reportMeta(l ablations.Lock, id string) report.Meta {
+func reportMeta(l design.Lock, id string) report.Meta {
 	m := report.Meta{RunID: id, Suite: l.Name, Seed: l.Seed, Repetitions: l.Repetitions, Models: l.Models}
 	for _, a := range l.Arms {
 		m.Arms = append(m.Arms, a.Name)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/harnessbench/harnessbench/ablations"
+	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/results"
@@ -41,7 +42,7 @@ func newRun(a *app) *cobra.Command {
 a session, grades it, and prints the report.
 
 SUITE is builtin/NAME, a suite file, or the folder of a scenario of your own, which
-is run as the default suite runs its own. Without SUITE: ` + ablations.DefaultSuite + `, on
+is run as the default suite runs its own. Without SUITE: ` + design.DefaultSuite + `, on
 simulated models: no key, no network.
 
 An interrupted run is taken up with --resume DIR, after a crash too, also within a
@@ -120,7 +121,7 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 func resumeCommand(dir string) string { return "harnessbench run --resume " + dir }
 
 // verdict is the run's exit: too many errored trials, or a budget that ended it.
-func verdict(plan *ablations.Plan, sum *report.Summary, done ablations.Progress) error {
+func verdict(plan *design.Plan, sum *report.Summary, done ablations.Progress) error {
 	if allowed := plan.Suite.Errors.Allow * float64(sum.Trials); float64(sum.Errored) > allowed {
 		return &cli.Exit{Code: cli.Errored, Err: fmt.Errorf("%d of %d trials errored; the suite allows %g %%", sum.Errored, sum.Trials, 100*plan.Suite.Errors.Allow),
 			Hint: "the report says why"}
@@ -133,7 +134,7 @@ func verdict(plan *ablations.Plan, sum *report.Summary, done ablations.Progress)
 }
 
 // plan makes the plan and its run folder, or opens those of an interrupted run.
-func (f *runFlags) plan(args []string) (*ablations.Plan, string, error) {
+func (f *runFlags) plan(args []string) (*design.Plan, string, error) {
 	if f.resume != "" {
 		if len(args) > 0 || f.out != "" || f.shard != "" || f.repetitions > 0 || f.seeded || f.coupling != "" {
 			return nil, "", cli.Usagef("the run folder says what is run", "--resume goes with no suite and no flag that changes it")
@@ -141,11 +142,11 @@ func (f *runFlags) plan(args []string) (*ablations.Plan, string, error) {
 		plan, err := reopen(f.resume)
 		return plan, f.resume, err
 	}
-	name := ablations.DefaultSuite
+	name := design.DefaultSuite
 	if len(args) == 1 {
 		name = args[0]
 	}
-	suite, list, err := ablations.OpenSuite(name)
+	suite, list, err := design.OpenSuite(name)
 	if err != nil {
 		return nil, "", cli.WithCode(cli.Wrong, err)
 	}
@@ -157,15 +158,15 @@ func (f *runFlags) plan(args []string) (*ablations.Plan, string, error) {
 	}
 	switch f.coupling {
 	case "":
-	case ablations.SharedPrefix, ablations.Independent:
+	case design.SharedPrefix, design.Independent:
 		suite.Coupling = f.coupling
 	default:
 		return nil, "", cli.Usagef("use shared-prefix or independent", "--coupling %q", f.coupling)
 	}
-	plan, err := ablations.NewPlan(suite, list)
+	plan, err := design.NewPlan(suite, list)
 	if err == nil && f.shard != "" {
 		var i, n int
-		if i, n, err = ablations.ParseShard(f.shard); err == nil {
+		if i, n, err = design.ParseShard(f.shard); err == nil {
 			plan, err = plan.Shard(i, n)
 		}
 	}
@@ -180,19 +181,19 @@ func (f *runFlags) plan(args []string) (*ablations.Plan, string, error) {
 }
 
 // reopen makes the plan of an interrupted run from its folder.
-func reopen(dir string) (*ablations.Plan, error) {
+func reopen(dir string) (*design.Plan, error) {
 	m, err := readMachine(dir)
 	if err != nil {
 		return nil, cli.WithCode(cli.Wrong, err)
 	}
-	lock, _, err := ablations.ReadLock(filepath.Join(dir, ablations.LockFile))
+	lock, _, err := design.ReadLock(filepath.Join(dir, design.LockFile))
 	if err != nil {
 		return nil, cli.WithCode(cli.Wrong, fmt.Errorf("%s cannot be resumed: %w", dir, err))
 	}
-	plan, err := ablations.PlanFromLock(lock, m.SuiteFolder)
+	plan, err := design.PlanFromLock(lock, m.SuiteFolder)
 	if err == nil && m.Shard != "" {
 		var i, n int
-		if i, n, err = ablations.ParseShard(m.Shard); err == nil {
+		if i, n, err = design.ParseShard(m.Shard); err == nil {
 			plan, err = plan.Shard(i, n)
 		}
 	}

@@ -73,9 +73,10 @@ var allowed = []row{
 
 	{"ablations/trial", "loop/... recorder recorder/session graders graders/check scenarios scenarios/... results results/pricing",
 		"scenario + arm + model -> a ready loop"},
-	{"ablations", "ablations/trial loop loop/model loop/model/... loop/event loop/guard loop/clock recorder recorder/session replayer graders graders/check " +
-		"scenarios scenarios/... results results/...", "plans and runs trials"},
-	{"ablations/check", "ablations ablations/trial loop/... recorder/session graders graders/check scenarios scenarios/... results", "proves scenarios by running trials"},
+	{"ablations/design", "ablations/trial loop/guard recorder/session scenarios scenarios/... results results/pricing", "says what is to be measured, and runs nothing"},
+	{"ablations", "ablations/design ablations/trial loop loop/model loop/event recorder/session replayer graders " +
+		"scenarios scenarios/... results results/...", "runs plans"},
+	{"ablations/check", "ablations ablations/design ablations/trial loop/... recorder/session graders graders/check scenarios scenarios/... results", "proves scenarios by running trials"},
 
 	{"cmd/harnessbench", "...", "the program ties everything together"},
 	{"cmd/harnessbench/internal/cli", "-", "helpers of the commands know no domain"},

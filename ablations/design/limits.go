@@ -1,4 +1,4 @@
-package ablations
+package design
 
 import (
 	"fmt"
@@ -157,3 +157,14 @@ const maxWall = 30 * 24 * time.Hour
 
 // String writes the duration as suites do.
 func (d duration) String() string { return fmt.Sprint(time.Duration(d)) }
+
+// String names a budget in words.
+func (b *Budgets) String() string {
+	switch {
+	case b.MicroUSD > 0 && b.Tokens > 0:
+		return fmt.Sprintf("budget of %s USD and %d tokens", formatUSD(b.MicroUSD), b.Tokens)
+	case b.MicroUSD > 0:
+		return fmt.Sprintf("budget of %s USD", formatUSD(b.MicroUSD))
+	}
+	return fmt.Sprintf("budget of %d tokens", b.Tokens)
+}

@@ -1,4 +1,4 @@
-package ablations
+package design
 
 import (
 	"math"
@@ -45,7 +45,7 @@ func (p *Plan) firstCall() (usd, tokens float64) {
 	for _, sc := range p.Scenarios {
 		output := float64(sc.Limits.MaxTokens)
 		if output == 0 {
-			output = assumedOutput
+			output = AssumedOutput
 		}
 		tokens = min(tokens, output)
 		for _, m := range p.Suite.Models {

@@ -1,4 +1,4 @@
-package ablations
+package design
 
 import (
 	"crypto/sha256"

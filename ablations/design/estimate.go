@@ -1,4 +1,4 @@
-package ablations
+package design
 
 import (
 	"math"
@@ -9,6 +9,10 @@ import (
 	"github.com/harnessbench/harnessbench/results/pricing"
 	"github.com/harnessbench/harnessbench/scenarios"
 )
+
+// AssumedOutput is the worst case of an answer whose max_tokens is unset, in
+// tokens.
+const AssumedOutput = 8192
 
 // Estimate says what a plan takes, before a cent is spent.
 type Estimate struct {
@@ -138,7 +142,7 @@ func worstOf(t *Trial) Need {
 	}
 	output := int64(sc.Limits.MaxTokens)
 	if output == 0 {
-		output = assumedOutput
+		output = AssumedOutput
 	}
 	if g.Mode("truncated_empty") == guard.Enforce {
 		attempts += g.Param("truncated_empty", "retries")

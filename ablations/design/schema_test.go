@@ -1,4 +1,4 @@
-package ablations
+package design
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ func TestJSONSchemaGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, filepath.Join("..", "docs", "suite.schema.json"), s)
+	golden(t, filepath.Join("..", "..", "docs", "suite.schema.json"), s)
 }
 
 // validator compiles the schema and validates suite files with it.
@@ -62,7 +62,7 @@ func validator(t *testing.T) func(file string, data []byte) error {
 func TestJSONSchemaTakesSuites(t *testing.T) {
 	valid := validator(t)
 	files := map[string][]byte{"full": []byte(full), "head": []byte(head)}
-	for _, pattern := range []string{"suites/*.yaml", "../examples/*.yaml", "../examples/*/suite*.yaml"} {
+	for _, pattern := range []string{"suites/*.yaml", "../../examples/*.yaml", "../../examples/*/suite*.yaml"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -129,7 +129,7 @@ var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 // The suites of docs/suites.md parse, plan and validate, and show every key of
 // the schema.
 func TestSuitesDoc(t *testing.T) {
-	doc, err := os.ReadFile(filepath.Join("..", "docs", "suites.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "suites.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package ablations
+package design
 
 import (
 	"crypto/sha256"
@@ -39,6 +39,22 @@ type Lock struct {
 	Arms        []LockArm      `yaml:"arms"`
 	Comparisons []Comparison   `yaml:"comparisons"`
 	Gates       []Gate         `yaml:"gates,omitempty"`
+}
+
+// LockFile is the name of a lock in its run folder.
+const LockFile = "suite.lock.yaml"
+
+// Planned is how many trials the whole suite has.
+func (l *Lock) Planned() int {
+	n := 0
+	for _, a := range l.Arms {
+		models := len(a.Models)
+		if models == 0 {
+			models = len(l.Models)
+		}
+		n += models * len(l.Scenarios) * l.Repetitions
+	}
+	return n
 }
 
 // LockSchema is the value of a lock's schema key.
