@@ -124,15 +124,15 @@ const partialSuffix = ".partial"
 // resume takes a trial up from its recording. Nil and nil say that there is none,
 // or none that fits: the trial begins anew.
 func (r *runner) resume(j job, spec trial.Spec, o trial.Options, m *meter) (*trial.Outcome, error) {
-	path, err := previous(o.Session)
-	if path == "" || err != nil {
-		return nil, err
+	path := j.b.recordings[j.at]
+	if path == "" {
+		return nil, nil
 	}
 	rec, err := replayer.Resume(path)
 	if err != nil {
-		return nil, os.Remove(path)
+		return nil, err
 	}
-	rec.Served = m.served
+	rec.Served, rec.Failed = m.served, m.failed
 	o.Drive, o.Overwrite = rec.Drive, true
 	out, err := trial.Run(j.b.ctx, spec, o)
 	err = errors.Join(err, rec.Close())
@@ -151,6 +151,32 @@ func (r *runner) resume(j job, spec trial.Spec, o trial.Options, m *meter) (*tri
 func removeIfThere(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	return nil
+}
+
+// recall finds the recordings that a block's trials left, and gives the answers in
+// them to all of its trials: what was paid for is not asked again by an arm that
+// comes first.
+func (r *runner) recall(b *block) error {
+	b.recordings = make([]string, len(b.trials))
+	for i, t := range b.trials {
+		path, err := previous(filepath.Join(r.o.Dir, SessionsDir, t.SessionName()))
+		if err != nil {
+			return err
+		}
+		if b.recordings[i] = path; path == "" || b.pool == nil {
+			continue
+		}
+		prices := trial.Prices(t.Model)
+		err = replayer.Answers(path, func(req *model.Request, resp *model.Response) {
+			if b.pool.offer(keyOf(req), resp) {
+				r.ledger.pay(resp.Model, resp.Usage, prices)
+			}
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -183,7 +209,8 @@ func (r *runner) finish(b *block) error {
 // that got an answer shows that the provider was there.
 func answeredNone(outs []*trial.Outcome) bool {
 	for _, o := range outs {
-		if o.Tally.Answers > 0 || o.End.Reason != event.ModelError {
+		hung := o.End.Reason == event.ModelError || o.End.Reason == event.Deadline
+		if o.Tally.Answers > 0 || o.Tally.LastError == nil || !hung {
 			return false
 		}
 	}

@@ -20,10 +20,25 @@ type ledger struct {
 	tokens   int64 // 0 = unset
 
 	mu          sync.Mutex
+	freed       *sync.Cond // held has become less
 	heldPico    int64
 	heldTokens  int64
 	spentPico   int64
 	spentTokens int64
+}
+
+// newLedger keeps the budgets of a suite, or the part of them that is a shard's.
+func newLedger(b design.Budgets, shard, shards int) *ledger {
+	part := func(total int64) int64 {
+		if shards == 0 {
+			return total
+		}
+		i, n := int64(shard), int64(shards)
+		return max(total*i/n-total*(i-1)/n, min(total, 1)) // never 0, which is unset
+	}
+	l := &ledger{microUSD: part(b.MicroUSD), tokens: part(b.Tokens)}
+	l.freed = sync.NewCond(&l.mu)
+	return l
 }
 
 // reservation is what one call holds.
@@ -55,15 +70,20 @@ func (l *ledger) reserve(req *model.Request, prices map[string]loop.Prices) (res
 	r := reservation{pico, u.Total()}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.microUSD > 0 && l.spentPico+l.heldPico+r.pico > l.microUSD*1_000_000 {
-		return reservation{}, errBudget
-	}
-	if l.tokens > 0 && l.spentTokens+l.heldTokens+r.tokens > l.tokens {
-		return reservation{}, errBudget
+	for !l.fits(r.pico+l.heldPico, r.tokens+l.heldTokens) {
+		if !l.fits(r.pico, r.tokens) {
+			return reservation{}, errBudget
+		}
+		l.freed.Wait() // for calls in flight to give back what they do not use
 	}
 	l.heldPico += r.pico
 	l.heldTokens += r.tokens
 	return r, nil
+}
+
+// fits reports whether so much more can be spent.
+func (l *ledger) fits(pico, tokens int64) bool {
+	return (l.microUSD == 0 || l.spentPico+pico <= l.microUSD*1_000_000) && (l.tokens == 0 || l.spentTokens+tokens <= l.tokens)
 }
 
 // settle turns a reservation into what was spent.
@@ -71,11 +91,12 @@ func (l *ledger) settle(r reservation, id string, u model.Usage, prices map[stri
 	if !l.bounded() {
 		return
 	}
+	l.pay(id, u, prices)
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.heldPico -= r.pico
 	l.heldTokens -= r.tokens
-	l.mu.Unlock()
-	l.pay(id, u, prices)
+	l.freed.Broadcast()
 }
 
 // pay counts what was spent.

@@ -18,7 +18,8 @@ import (
 type Merged struct {
 	Lock    design.Lock
 	Trials  int // in the merged run
-	Planned int // of the whole plan; more than Trials when a part is missing
+	Cut     int // not run, since a budget did not cover them
+	Planned int // of the whole plan; more than Trials and Cut when a part is missing
 }
 
 // Merge puts the shards of one suite together into the empty folder out: their
@@ -61,7 +62,32 @@ func Merge(out string, dirs []string) (m Merged, err error) {
 		}
 		m.Trials += n
 	}
+	if m.Cut, err = mergeCuts(out, dirs); err != nil {
+		return m, errors.Join(err, j.Close())
+	}
 	return m, j.Close()
+}
+
+// mergeCuts puts together what budgets cut of the shards.
+func mergeCuts(out string, dirs []string) (int, error) {
+	var all Cut
+	for _, dir := range dirs {
+		c, err := ReadCut(dir)
+		if err != nil {
+			return 0, err
+		}
+		if c.Trials == 0 {
+			continue
+		}
+		all.Schema, all.Reason = c.Schema, c.Reason
+		all.Trials += c.Trials
+		all.Blocks = append(all.Blocks, c.Blocks...)
+		all.SpentUSD, all.SpentTokens = all.SpentUSD+c.SpentUSD, all.SpentTokens+c.SpentTokens
+	}
+	if all.Trials == 0 {
+		return 0, nil
+	}
+	return all.Trials, all.write(out)
 }
 
 // mergeOne adds one folder's trials and sessions. from says which folder a trial

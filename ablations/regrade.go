@@ -114,9 +114,16 @@ func (g *regrader) one(e *results.Entry) error {
 	}
 	before := t.Verdict
 	if !t.Errored || t.ErrorClass != nil && *t.ErrorClass == results.ErrorGrader {
-		left, rep, err := replayer.Rebuild(g.ctx, filepath.Join(g.dir, SessionsDir, filepath.FromSlash(t.Session)))
+		name := filepath.FromSlash(t.Session)
+		if !filepath.IsLocal(name) {
+			return fmt.Errorf("trial %s: the session %q is not inside the run folder", t.Key(), t.Session)
+		}
+		left, rep, err := replayer.Rebuild(g.ctx, filepath.Join(g.dir, SessionsDir, name))
 		if err != nil {
 			return err
+		}
+		if left != nil && left.Digest.String() != t.SessionDigest {
+			return fmt.Errorf("trial %s: %s is another session than the one that was run; its digest differs from the journal's", t.Key(), t.Session)
 		}
 		overall := graders.Overall{Verdict: graders.Ungraded}
 		var verdicts []graders.Verdict

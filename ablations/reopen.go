@@ -2,11 +2,13 @@ package ablations
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/results"
@@ -20,7 +22,11 @@ type Cut struct {
 	Schema string     `json:"schema"`
 	Reason string     `json:"reason"`
 	Trials int        `json:"trials"`
-	Blocks []CutBlock `json:"blocks"` // in plan order
+	Blocks []CutBlock `json:"blocks"` // sorted
+	// What the whole run spent, also on blocks that were cut while they ran and
+	// have no rows.
+	SpentUSD    float64 `json:"spent_usd"`
+	SpentTokens int64   `json:"spent_tokens"`
 }
 
 // CutBlock names one block that was not run.
@@ -114,18 +120,27 @@ func (r *runner) carry(t *results.Trial) {
 
 // writeCut notes the blocks that were not run.
 func (r *runner) writeCut() error {
-	c := Cut{Schema: CutSchema, Reason: r.plan.Suite.Budgets.String(), Trials: r.progress.Cut}
+	c := Cut{Schema: CutSchema, Reason: r.plan.Suite.Budgets.String(), Trials: r.progress.Cut,
+		SpentUSD: float64(r.ledger.spentPico) / 1e12, SpentTokens: r.ledger.spentTokens}
 	for _, b := range r.blocks {
 		t := b.trials[0]
 		if !r.journal.Has(t.Key()) {
 			c.Blocks = append(c.Blocks, CutBlock{t.Scenario.ID, t.Scenario.Tagged(results.HarmsTag), t.Model, t.Repetition, len(b.trials)})
 		}
 	}
+	return c.write(r.o.Dir)
+}
+
+// write sorts the blocks and writes the file.
+func (c *Cut) write(dir string) error {
+	slices.SortFunc(c.Blocks, func(a, b CutBlock) int {
+		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Repetition, b.Repetition))
+	})
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(r.o.Dir, CutFile), append(data, '\n'))
+	return writeFile(filepath.Join(dir, CutFile), append(data, '\n'))
 }
 
 func removeCut(dir string) error { return removeIfThere(filepath.Join(dir, CutFile)) }

@@ -23,6 +23,10 @@ const (
 	ParquetDir  = "parquet"
 )
 
+// workDir holds the trees of running trials; a killed run leaves them there, and
+// the next one takes them away.
+const workDir = ".work"
+
 // RunOptions say how a plan is executed.
 type RunOptions struct {
 	Dir         string       // the run folder: empty, or one to resume
@@ -86,11 +90,11 @@ func Run(ctx context.Context, p *design.Plan, o RunOptions) (_ Progress, err err
 	switch {
 	case r.err != nil:
 		return r.progress, r.err
-	case r.broke():
-		return r.progress, r.writeCut()
 	case ctx.Err() != nil || !all:
 		r.progress.Cut = 0
 		return r.progress, ErrStopped
+	case r.broke():
+		return r.progress, r.writeCut()
 	}
 	r.progress.Cut = 0
 	return r.progress, removeCut(o.Dir)
@@ -118,14 +122,15 @@ type block struct {
 	trials []*design.Trial
 	pool   *answers // nil under independent coupling
 
-	mu      sync.Mutex
-	left    int
-	cut     bool            // the budget did not cover it
-	broken  bool            // a trial of it was not finished
-	ctx     context.Context // of its trials
-	stop    context.CancelFunc
-	meters  []*meter
-	outcome []*trial.Outcome
+	mu         sync.Mutex
+	left       int
+	cut        bool            // the budget did not cover it
+	broken     bool            // a trial of it was not finished
+	ctx        context.Context // of its trials
+	stop       context.CancelFunc
+	recordings []string // of an interrupted execution; "" = none
+	meters     []*meter
+	outcome    []*trial.Outcome
 }
 
 // job is one trial of a block.
@@ -140,7 +145,7 @@ func newRunner(p *design.Plan, o RunOptions) (_ *runner, err error) {
 		return nil, err
 	}
 	r := &runner{plan: p, o: o, runID: results.RunID(p.Suite.Name, lock),
-		ledger: &ledger{microUSD: p.Suite.Budgets.MicroUSD, tokens: p.Suite.Budgets.Tokens}}
+		ledger: newLedger(p.Suite.Budgets, p.ShardIndex, p.Shards)}
 	if o.Resume {
 		err = r.reopen(lock)
 	} else {
@@ -149,7 +154,8 @@ func newRunner(p *design.Plan, o RunOptions) (_ *runner, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.temp, err = os.MkdirTemp("", "harnessbench-run-"); err != nil {
+	r.temp = filepath.Join(o.Dir, workDir)
+	if err := errors.Join(os.RemoveAll(r.temp), os.Mkdir(r.temp, 0o755)); err != nil {
 		return nil, errors.Join(err, r.journal.Close())
 	}
 	r.group()
@@ -168,14 +174,19 @@ func (r *runner) open(lock []byte) (err error) {
 	return err
 }
 
-// writeFile writes a file and forces it to disk.
+// writeFile writes a file, forces it to disk, and gives it its name when it is
+// whole.
 func writeFile(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	fresh := path + ".new"
+	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	return errors.Join(err, f.Sync(), f.Close())
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(fresh, path)
 }
 
 // group sorts the plan's trials into blocks and leaves out what is journaled.
@@ -246,6 +257,12 @@ func (r *runner) simulated() bool {
 func (r *runner) feed(ctx context.Context, work chan<- job) bool {
 	for _, b := range r.blocks {
 		b.ctx, b.stop = context.WithCancel(ctx)
+		if r.o.Resume {
+			if err := r.recall(b); err != nil {
+				r.fail(err)
+				return false
+			}
+		}
 		for at := range b.trials {
 			select {
 			case <-r.o.Stop:

@@ -6,11 +6,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/harnessbench/harnessbench/ablations"
 	"github.com/harnessbench/harnessbench/ablations/design"
+	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/results"
 )
@@ -184,6 +187,12 @@ func TestProviderDown(t *testing.T) {
 			t.Errorf("down: %s: errored %v, %s, %s", r.Arm, r.Errored, r.Verdict, r.Outcome)
 		}
 	}
+	_, _, rows = execute(t, suite("hung"), scenario("hung", "{model: true, kind: hang}"))
+	for i := range rows {
+		if r := &rows[i]; !r.Errored || *r.ErrorClass != results.ErrorProvider || r.Outcome != "deadline" {
+			t.Errorf("hung: %s: errored %v, %s, %s", r.Arm, r.Errored, r.Verdict, r.Outcome)
+		}
+	}
 	_, _, rows = execute(t, suite("shaky"), scenario("shaky", "{model: true, kind: transport, at_attempt: [1]}"))
 	for i := range rows {
 		want := map[string]string{"default": results.Pass, "none": results.Fail}[rows[i].Arm]
@@ -195,6 +204,26 @@ func TestProviderDown(t *testing.T) {
 	for i := range rows {
 		if r := &rows[i]; !r.Errored || *r.ErrorClass != results.ErrorAuth {
 			t.Errorf("locked: %s: errored %v %v", r.Arm, r.Errored, r.ErrorClass)
+		}
+	}
+}
+
+// An answer that comes too late was billed all the same: as if and spent agree.
+func TestLateAnswerIsBilled(t *testing.T) {
+	_, _, rows := execute(t, `schema: harnessbench/suite/v1
+name: late
+scenarios: [./late]
+models: [sim/oracle]
+arms: [{name: default}, {name: none, profile: none}]
+`, map[string]string{
+		"late/scenario.yaml": "schema: harnessbench/scenario/v1\nid: late\nsummary: x\ntools: [write_file]\nlimits: {wall: 10m}\n" +
+			"faults: [{model: true, kind: slow, takes: 11m}]\ngraders: [{type: contains, want: done}]\n",
+		"late/instruction.md": "Say done.",
+		"late/oracle.yaml":    "rules: [{id: a, do: {say: done}}]\n",
+	})
+	for i := range rows {
+		if r := &rows[i]; r.Outcome != "deadline" || asIf(r) == 0 || *r.SpentTokens != asIf(r) {
+			t.Errorf("%s: %s, as if %d, spent %d", r.Arm, r.Outcome, asIf(r), *r.SpentTokens)
 		}
 	}
 }
@@ -248,4 +277,67 @@ func TestBudgetCutsBlocks(t *testing.T) {
 	if ended == 0 {
 		t.Error("no trial ended for its own budget")
 	}
+}
+
+// A run whose journal is lost, and some of its recordings, comes out as it was:
+// rows, and what was spent on them, in both couplings.
+func TestResumeFromRecordings(t *testing.T) {
+	for _, coupling := range []string{design.SharedPrefix, design.Independent} {
+		dir := t.TempDir()
+		suite, list, err := design.OpenSuite(design.DefaultSuite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		suite.Repetitions, suite.Coupling = 1, coupling
+		plan, err := design.NewPlan(suite, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := func(o ablations.RunOptions) (int64, []string) {
+			var n atomic.Int64
+			o.Dir, o.Sync = dir, session.SyncNever
+			o.Wrap = func(_ *design.Trial, m model.Model) model.Model { return counting{m, &n} }
+			if _, err := ablations.Run(context.Background(), plan, o); err != nil {
+				t.Fatal(err)
+			}
+			b, err := os.ReadFile(filepath.Join(dir, results.JournalFile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(string(b), "\n")
+			slices.Sort(lines)
+			return n.Load(), lines
+		}
+		calls, want := asked(ablations.RunOptions{})
+		if err := os.Remove(filepath.Join(dir, results.JournalFile)); err != nil {
+			t.Fatal(err)
+		}
+		lost := 0
+		for i := range plan.Trials {
+			if i%5 == 0 {
+				lost++
+				if err := os.Remove(filepath.Join(dir, ablations.SessionsDir, plan.Trials[i].SessionName())); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		again, got := asked(ablations.RunOptions{Resume: true})
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: the journal differs", coupling)
+		}
+		t.Logf("%s: %d calls, %d again after %d of %d recordings were lost", coupling, calls, again, lost, len(plan.Trials))
+		if most := calls / 4; again > most {
+			t.Errorf("%s: %d calls were made again, of %d in all", coupling, again, calls)
+		}
+	}
+}
+
+type counting struct {
+	model.Model
+	n *atomic.Int64
+}
+
+func (c counting) Generate(ctx context.Context, req *model.Request, f func(model.Delta)) (*model.Response, error) {
+	c.n.Add(1)
+	return c.Model.Generate(ctx, req, f)
 }

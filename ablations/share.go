@@ -123,7 +123,11 @@ func (m *meter) Generate(ctx context.Context, req *model.Request, onDelta func(m
 		e, mine := m.pool.join(key)
 		if mine {
 			resp, err := m.ask(ctx, req, onDelta)
-			m.pool.settle(key, e, resp)
+			if late(req, resp) {
+				m.pool.settle(key, e, nil) // an error is never shared
+			} else {
+				m.pool.settle(key, e, resp)
+			}
 			return resp, err
 		}
 		select {
@@ -156,7 +160,7 @@ func (m *meter) ask(ctx context.Context, req *model.Request, onDelta func(model.
 func (m *meter) account(hold reservation, req *model.Request, resp *model.Response, err error) {
 	if err == nil && resp != nil {
 		m.ledger.settle(hold, resp.Model, resp.Usage, m.prices)
-		m.note(use{key: keyOf(req), id: resp.Model, usage: resp.Usage})
+		m.note(use{key: keyOf(req), id: resp.Model, usage: resp.Usage, own: late(req, resp)})
 		return
 	}
 	var merr *model.Error
@@ -166,6 +170,18 @@ func (m *meter) account(hold reservation, req *model.Request, resp *model.Respon
 		m.note(use{id: req.Params.Model, usage: usage, own: true})
 	}
 	m.ledger.settle(hold, req.Params.Model, usage, m.prices)
+}
+
+// late reports whether an answer declares to take longer than its call may: the
+// loop takes it for an error.
+func late(req *model.Request, resp *model.Response) bool {
+	return resp != nil && req.Timeout > 0 && resp.Elapsed > req.Timeout
+}
+
+// failed notes a call of a resumed trial that gave no answer and was billed.
+func (m *meter) failed(req *model.Request, e *model.Error) {
+	m.ledger.pay(req.Params.Model, e.Usage, m.prices)
+	m.note(use{id: req.Params.Model, usage: e.Usage, own: true})
 }
 
 // served notes an answer that a resumed trial took from its recording: it was

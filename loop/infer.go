@@ -73,7 +73,14 @@ func (r *run) ask(params model.Params, attempt int, budget time.Duration) (*mode
 	}
 	took, want := r.deps.Clock.Lapse(start, declaredBy(resp, merr), budget)
 	if budget > 0 && want > budget {
-		merr = &model.Error{Kind: model.ErrDeadline, Message: "no answer within " + budget.String()}
+		late := &model.Error{Kind: model.ErrDeadline, Message: "no answer within " + budget.String()}
+		switch { // it came too late, and was billed all the same
+		case merr != nil:
+			late.Usage = merr.Usage
+		case resp != nil:
+			late.Usage = resp.Usage
+		}
+		merr = late
 	}
 	if merr != nil {
 		e := *merr

@@ -24,13 +24,14 @@ import (
 type Options struct {
 	// Current gives the configuration to run instead of the recorded one
 	// (--config=current): today's prompts, tools and guard settings for the
-	// session's scenario and arm. Nil replays under the recorded one.
+	// session's scenario and arm. Nil replays under the recorded one. An error of it
+	// says that there is none today: the session is then not replayed (NOOP).
 	Current func(h *session.Header) (*trial.Rebuilt, error)
 }
 
 // File replays one session file. What is wrong with the session is in the
 // report; the error is for what has nothing to do with it: a file that cannot
-// be opened, a cancelled ctx, or a configuration that Current cannot give.
+// be opened, or a cancelled ctx.
 func File(ctx context.Context, path string, o Options) (*Report, error) {
 	s, err := session.Open(path)
 	if err != nil {
@@ -47,6 +48,7 @@ func File(ctx context.Context, path string, o Options) (*Report, error) {
 // Left is what a replayed session left behind.
 type Left struct {
 	Header    *session.Header
+	Digest    model.Digest // of the session, as in its footer's chain
 	End       *event.End
 	Tally     *trial.Tally
 	Workspace workspace.Workspace
@@ -74,6 +76,7 @@ func Rebuild(ctx context.Context, path string) (*Left, *Report, error) {
 	if rep.Verdict.Exit() != 0 {
 		return nil, rep, nil
 	}
+	left.Digest = s.Digest()
 	return left, rep, nil
 }
 
@@ -169,7 +172,12 @@ func (r *replay) configure(o Options) (*trial.Rebuilt, error) {
 		return nil, nil
 	}
 	if o.Current != nil {
-		return o.Current(h)
+		cfg, err := o.Current(h)
+		if err != nil {
+			r.settle(Noop, err.Error())
+			return nil, nil
+		}
+		return cfg, nil
 	}
 	cfg, err := trial.Rebuild(h, parts)
 	var old *guard.OldBehaviourError

@@ -30,6 +30,8 @@ type Resumption struct {
 	// Served, when set, hears of every model answer that came from the
 	// recording, as a live call would have been heard of.
 	Served func(*model.Request, *model.Response)
+	// Failed, when set, hears of every recorded model call that gave no answer.
+	Failed func(*model.Request, *model.Error)
 
 	tape   *tape
 	close  func() error
@@ -38,8 +40,7 @@ type Resumption struct {
 	ws     workspace.Workspace
 	enc    *recorder.Encoder
 	live   bool
-	served int   // model calls served
-	bad    error // why it cannot be resumed
+	served int // model calls served
 }
 
 // Resume opens a recording: a partial file, or a finished one.
@@ -98,10 +99,7 @@ func (r *Resumption) next() *session.Line {
 	if err == nil {
 		return l
 	}
-	if !errors.Is(err, errEnd) {
-		// Damage, not an end: what came before it is sound all the same.
-		r.bad = err
-	}
+	// The end, or damage: what came before it is sound all the same.
 	r.live = true
 	return nil
 }
@@ -115,12 +113,16 @@ type resumedSink struct {
 
 // Emit implements event.Sink.
 func (s resumedSink) Emit(ev event.Event) error {
-	if l := s.r.next(); l != nil {
-		t, payload, err := s.r.enc.Encode(ev)
-		if err != nil {
-			return err
-		}
-		if t != "" {
+	if s.r.live {
+		return s.sink.Emit(ev)
+	}
+	t, payload, err := s.r.enc.Encode(ev)
+	if err != nil {
+		return err
+	}
+	// What has no line of its own says nothing of whether the recording goes on.
+	if t != "" {
+		if l := s.r.next(); l != nil {
 			if l.Type != t || !bytes.Equal(l.Payload(), payload) {
 				return fmt.Errorf("%w: line %d (%s) comes out differently", ErrChanged, l.No, l.Type)
 			}
@@ -149,8 +151,12 @@ func (m resumedModel) Generate(ctx context.Context, req *model.Request, onDelta 
 		return nil, fmt.Errorf("%w: line %d is no model answer", ErrChanged, l.No)
 	}
 	m.r.served++
-	if resp != nil && m.r.Served != nil {
+	var failed *model.Error
+	switch {
+	case resp != nil && m.r.Served != nil:
 		m.r.Served(req, resp)
+	case errors.As(err, &failed) && m.r.Failed != nil:
+		m.r.Failed(req, failed)
 	}
 	return resp, err
 }

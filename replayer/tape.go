@@ -2,6 +2,7 @@ package replayer
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/harnessbench/harnessbench/recorder/session"
@@ -63,10 +64,15 @@ func (t *tape) opening() (*session.Header, []*session.Line, error) {
 	}
 	t.queued = append(t.queued, first.Clone())
 	var parts []*session.Line
+	size := 0
 	for {
 		l, err := t.peekFile()
 		if err != nil {
 			return h, parts, err
+		}
+		if size += len(l.Raw); len(parts) > maxOpening || size > maxOpeningBytes {
+			return h, nil, &session.CorruptError{Line: l.No, Offset: l.Offset,
+				What: fmt.Sprintf("more than %d parts, or %d MiB of them, stand before the first request", maxOpening, maxOpeningBytes>>20)}
 		}
 		c := l.Clone()
 		t.queued = append(t.queued, c)
@@ -76,6 +82,12 @@ func (t *tape) opening() (*session.Header, []*session.Line, error) {
 		parts = append(parts, c)
 	}
 }
+
+// Bounds of what stands before the first request and is read ahead.
+const (
+	maxOpening      = 4096
+	maxOpeningBytes = 64 << 20
+)
 
 // peekFile reads the next known line from the file itself.
 func (t *tape) peekFile() (*session.Line, error) {

@@ -171,11 +171,9 @@ func TestCurrentConfiguration(t *testing.T) {
 		}
 	})
 	t.Run("an error of the caller", func(t *testing.T) {
-		want := errors.New("no such suite")
-		_, err := replayer.Reader(context.Background(), session.NewReader(bytes.NewReader(good)), nil, "x",
-			replayer.Options{Current: func(*session.Header) (*trial.Rebuilt, error) { return nil, want }})
-		if !errors.Is(err, want) {
-			t.Errorf("%v", err)
+		rep := replayBytes(t, good, replayer.Options{Current: func(*session.Header) (*trial.Rebuilt, error) { return nil, errors.New("no such arm") }})
+		if rep.Verdict != replayer.Noop || rep.Reason != "no such arm" || rep.Verdict.Exit() != 3 {
+			t.Errorf("%s %s", rep.Verdict, rep.Reason)
 		}
 	})
 }

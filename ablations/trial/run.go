@@ -69,10 +69,11 @@ func Run(ctx context.Context, s Spec, o Options) (out *Outcome, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	ws, err := lay(dir, s.Scenario.Files)
+	tree, err := lay(dir, s.Scenario.Files)
 	if err != nil {
 		return nil, err
 	}
+	ws := &watched{Workspace: tree}
 	file, err := session.Create(o.Session, session.FileOptions{Sync: o.Sync, Overwrite: o.Overwrite, Reopen: o.Reopen})
 	if err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func Run(ctx context.Context, s Spec, o Options) (out *Outcome, err error) {
 	}
 	out.Digest = file.Digest()
 	out.Overall, out.Verdicts = s.grade(ctx, o, ws, out)
-	return out, nil
+	return out, ws.failed()
 }
 
 // lay makes the scenario's tree below dir. The folder is new and nobody else's,
@@ -117,12 +118,15 @@ func lay(dir string, files []scenarios.File) (*workspace.Dir, error) {
 // record runs the loop on a laid tree and writes its session. What is needed to
 // make the loop ready is left behind before it runs: a trial that waits for its
 // model stands on a small stack.
-func (s *Spec) record(ctx context.Context, ws *workspace.Dir, file *session.File, o *Options) (*Outcome, error) {
+func (s *Spec) record(ctx context.Context, ws *watched, file *session.File, o *Options) (*Outcome, error) {
 	l, tally, err := s.ready(ctx, ws, file, o)
 	if err != nil {
 		return nil, err
 	}
 	end, err := l.Run(ctx)
+	if err == nil {
+		err = ws.failed()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +134,7 @@ func (s *Spec) record(ctx context.Context, ws *workspace.Dir, file *session.File
 }
 
 // ready makes the loop of the trial, recorded into file.
-func (s *Spec) ready(ctx context.Context, ws *workspace.Dir, file *session.File, o *Options) (*loop.Loop, *Tally, error) {
+func (s *Spec) ready(ctx context.Context, ws *watched, file *session.File, o *Options) (*loop.Loop, *Tally, error) {
 	settings, err := s.Settings()
 	if err != nil {
 		return nil, nil, err
@@ -160,7 +164,7 @@ func (s *Spec) ready(ctx context.Context, ws *workspace.Dir, file *session.File,
 		m = o.Model(m)
 	}
 	deps := loop.Deps{
-		Model: m, Tools: tools, Run: tools, Clock: clock.NewVirtual(), Sink: Tee{gate{ctx}, rec, tally},
+		Model: m, Tools: tools, Run: tools, Clock: clock.NewVirtual(), Sink: Tee{gate{ctx, ws}, rec, tally},
 		Spill: func(path, data string) error { return ws.Spill(path, []byte(data)) },
 		Check: Checker(s.Scenario.Acceptance, ws),
 	}
@@ -175,13 +179,6 @@ func (s *Spec) ready(ctx context.Context, ws *workspace.Dir, file *session.File,
 	l, err := loop.New(cfg, deps)
 	return l, tally, err
 }
-
-// gate lets nothing more be recorded once the operator has cancelled: the session
-// then stays unfinished, and a resumed run takes it up where it was.
-type gate struct{ ctx context.Context }
-
-// Emit implements event.Sink.
-func (g gate) Emit(event.Event) error { return context.Cause(g.ctx) }
 
 func treeDigest(ws workspace.Workspace) func() (model.Digest, error) {
 	return func() (model.Digest, error) {

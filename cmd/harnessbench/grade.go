@@ -33,6 +33,11 @@ func gradeRun(ctx context.Context, a *app, dir string, asJSON bool) error {
 	if err != nil {
 		return cli.WithCode(cli.Wrong, err)
 	}
+	release, err := hold(dir)
+	if err != nil {
+		return err
+	}
+	defer release()
 	lock, _, err := design.ReadLock(filepath.Join(dir, design.LockFile))
 	if err != nil {
 		return cli.WithCode(cli.Wrong, fmt.Errorf("%s cannot be graded: %w", dir, err))

@@ -73,8 +73,12 @@ func mergeRuns(a *app, out string, dirs []string, asJSON bool) (err error) {
 		return err
 	}
 	fmt.Fprintf(a.stderr, "run folder: %s (%d of %d trials)\n", out, m.Trials, m.Planned)
-	if m.Trials < m.Planned {
-		return &cli.Exit{Code: cli.Errored, Err: fmt.Errorf("%d of %d trials are in none of the shards", m.Planned-m.Trials, m.Planned),
+	if m.Cut > 0 && m.Trials+m.Cut == m.Planned {
+		return &cli.Exit{Code: cli.Errored, Err: fmt.Errorf("the budget was used up: %d of %d trials were not run", m.Cut, m.Planned),
+			Hint: "whole blocks were left out, so the arms stay comparable"}
+	}
+	if missing := m.Planned - m.Trials - m.Cut; missing > 0 {
+		return &cli.Exit{Code: cli.Errored, Err: fmt.Errorf("%d of %d trials are in none of the shards", missing, m.Planned),
 			Hint: "a shard is missing or unfinished; the new folder can be finished with: " + resumeCommand(out)}
 	}
 	return nil

@@ -91,6 +91,11 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	release, err := hold(dir)
+	if err != nil {
+		return err
+	}
+	defer release()
 	began := time.Now()
 	bar := a.progress("trials", len(plan.Trials), results.Pass, results.Fail, results.Ungraded)
 	done, err := ablations.Run(ctx, plan, ablations.RunOptions{Dir: dir, Resume: f.resume != "", Concurrency: f.concurrency, Sync: sync, GradeTimeout: f.grading,
@@ -187,6 +192,9 @@ func reopen(dir string) (*design.Plan, error) {
 		return nil, cli.WithCode(cli.Wrong, err)
 	}
 	lock, _, err := design.ReadLock(filepath.Join(dir, design.LockFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, cli.Usagef("remove it and begin anew", "%s cannot be resumed: it was interrupted before anything was run", dir)
+	}
 	if err != nil {
 		return nil, cli.WithCode(cli.Wrong, fmt.Errorf("%s cannot be resumed: %w", dir, err))
 	}

@@ -83,7 +83,7 @@ func (d *Dir) open(path string) (at, error) {
 		if InHarness(path) && errors.Is(err, fs.ErrNotExist) {
 			return at{}, notFound(path)
 		}
-		return at{}, fail("", err, "the workspace cannot be opened")
+		return at{}, fail("", errors.Join(ErrHost, err), "the workspace cannot be opened")
 	}
 	return at{root: root, path: path, rel: rel, d: d}, nil
 }

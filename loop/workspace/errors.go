@@ -3,6 +3,7 @@ package workspace
 import (
 	"errors"
 	"io/fs"
+	"syscall"
 )
 
 // Reasons for which a path is refused, to be asked for with errors.Is. Nothing
@@ -14,7 +15,20 @@ var (
 	ErrReadOnly = errors.New("is read-only")        // below HarnessDir
 	ErrTooLarge = errors.New("is too large")
 	ErrMismatch = errors.New("is not what the record says") // Apply, or a fetched content
+	ErrHost     = errors.New("the machine failed")          // see IsHost
 )
+
+// IsHost reports whether an error is the machine's trouble and not the agent's: no
+// space, no file descriptors, a broken or read-only disk, a tree that is gone.
+// What an agent did with such an answer would measure the machine.
+func IsHost(err error) bool {
+	for _, e := range []error{ErrHost, syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE, syscall.EIO, syscall.EROFS, syscall.ENOMEM} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
 
 // MaxFile is the largest file that a workspace reads whole or writes, in bytes.
 const MaxFile = 32 << 20

@@ -25,7 +25,7 @@ func (b *Dir) Path() string { return b.path }
 // Put implements [Blobs]. d must be the digest of content.
 func (b *Dir) Put(d model.Digest, content []byte) error {
 	name := filepath.Join(b.path, d.String())
-	if b.has(name, int64(len(content))) {
+	if b.has(name, d, int64(len(content))) {
 		return nil
 	}
 	if err := os.MkdirAll(b.path, 0o755); err != nil {
@@ -39,23 +39,32 @@ func (b *Dir) Put(d model.Digest, content []byte) error {
 	if err == nil {
 		err = f.Chmod(0o644)
 	}
+	if err == nil {
+		// A session that is on disk must not name a content that is not.
+		err = f.Sync()
+	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Rename(f.Name(), name)
 	}
 	if err == nil {
+		syncDir(b.path)
 		return nil
 	}
 	os.Remove(f.Name())
-	if b.has(name, int64(len(content))) { // another session was faster
+	if b.has(name, d, int64(len(content))) { // another session was faster
 		return nil
 	}
 	return fmt.Errorf("blob: %w", err)
 }
 
-// has reports whether there is a blob file of that size.
-func (b *Dir) has(name string, size int64) bool {
+// has reports whether the blob is there, and whole.
+func (b *Dir) has(name string, d model.Digest, size int64) bool {
 	st, err := os.Lstat(name)
-	return err == nil && st.Mode().IsRegular() && st.Size() == size
+	if err != nil || !st.Mode().IsRegular() || st.Size() != size {
+		return false
+	}
+	_, err = b.Get(d, size)
+	return err == nil
 }
 
 // Get implements [Blobs]: it refuses links and what is no regular file, a size

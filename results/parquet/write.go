@@ -89,7 +89,7 @@ func (w *Writer[T]) Close() error {
 
 // Abort drops what was written. It does nothing after Close.
 func (w *Writer[T]) Abort() error {
-	if w.file == nil {
+	if w == nil || w.file == nil {
 		return nil
 	}
 	f := w.file
