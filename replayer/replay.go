@@ -145,6 +145,10 @@ func (r *replay) configure(o Options) (*trial.Rebuilt, error) {
 		return nil, nil
 	}
 	r.rep.Scenario = h.Scenario
+	if errors.Is(err, errEnd) {
+		r.settle(Exhausted, "the recording ends before the first request: it has no footer")
+		return nil, nil
+	}
 	if err := r.soundHeader(); err != nil {
 		return nil, nil
 	}

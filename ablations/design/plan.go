@@ -3,10 +3,12 @@ package design
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
+	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/results"
 	"github.com/harnessbench/harnessbench/results/pricing"
 	"github.com/harnessbench/harnessbench/scenarios"
@@ -192,6 +194,11 @@ func (p *Plan) check() error {
 }
 
 func (p *Plan) try(sc *scenarios.Scenario, model string, a *Arm) error {
+	for _, name := range slices.Concat(sc.Stresses, sc.Controls) {
+		if guard.Lookup(name) < 0 {
+			return fmt.Errorf("%s: stresses and controls name guards, and there is no guard %q; there are %s", sc.Source, name, strings.Join(guard.Names(), ", "))
+		}
+	}
 	spec := trial.Spec{Scenario: sc, Model: model, Arm: a.Name, Guards: a.Guards, Prompt: a.Prompt, Seed: p.Suite.Seed}
 	if _, err := spec.Rebuilt(); err != nil {
 		return err

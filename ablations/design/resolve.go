@@ -51,6 +51,9 @@ func OpenSuite(name string) (*Suite, []*scenarios.Scenario, error) {
 		return finish(ParseSuite(name, data))
 	}
 	if isScenario(name) {
+		if err := isNoScenario(name); err != nil {
+			return nil, nil, err
+		}
 		return scenarioSuite(name)
 	}
 	return finish(LoadSuite(name))
@@ -72,6 +75,21 @@ func isScenario(name string) bool {
 	}
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()
+}
+
+// isNoScenario says of a folder without a scenario what it is instead.
+func isNoScenario(name string) error {
+	there := func(file string) bool {
+		_, err := os.Stat(filepath.Join(name, file))
+		return err == nil
+	}
+	switch {
+	case strings.HasSuffix(name, ".txtar") || there("scenario.yaml"):
+		return nil
+	case there(LockFile):
+		return fmt.Errorf("%s is a run folder: take it up with run --resume, or print it with report", name)
+	}
+	return fmt.Errorf("%s is neither a suite file nor the folder of a scenario: it has no scenario.yaml", name)
 }
 
 // scenarioSuite runs one scenario as the default suite runs its own.

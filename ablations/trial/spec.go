@@ -131,7 +131,7 @@ func (s *Spec) Tools(ws workspace.Workspace) (*tool.Set, error) {
 				return nil, fmt.Errorf("scenario %s: tool %s: %w", s.Scenario.ID, t.Name, err)
 			}
 		} else if !known {
-			return nil, fmt.Errorf("scenario %s: no built-in tool %q; there are %s", s.Scenario.ID, t.Name, strings.Join(builtin.Names(), ", "))
+			return nil, fmt.Errorf("%s: no built-in tool %q; there are %s", s.Scenario.Source, t.Name, strings.Join(builtin.Names(), ", "))
 		}
 		list = append(list, made)
 	}

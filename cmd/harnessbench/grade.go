@@ -42,6 +42,9 @@ func gradeRun(ctx context.Context, a *app, dir string, asJSON bool) error {
 	if err != nil {
 		return cli.WithCode(cli.Wrong, fmt.Errorf("%s cannot be graded: %w", dir, err))
 	}
+	if lock.Coupling == "" {
+		return cli.Usagef("an import carries the verdicts that were recorded", "%s was imported: there are no graders to ask", dir)
+	}
 	list, changed, err := lock.LoadScenarios(m.SuiteFolder)
 	if err != nil {
 		return cli.WithCode(cli.Wrong, fmt.Errorf("%s cannot be graded: %w", dir, err))

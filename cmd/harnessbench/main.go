@@ -55,6 +55,8 @@ the model, runs its tools, stops it, retries it, and decides whether it is done.
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
+	root.Version = readVersion().Version
+	root.SetVersionTemplate("harnessbench {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return cli.Usagef("run "+cmd.CommandPath()+" --help for its flags", "%s: %v", cmd.CommandPath(), err)
 	})

@@ -47,7 +47,15 @@ Exit 0: all as recorded. 1: at least one diverged. 3: at least one cannot be jud
 	fl.StringVar(&f.tools, "tools", "recorded", "recorded: serve the recorded results")
 	fl.IntVarP(&f.jobs, "concurrency", "j", 0, "sessions at a time (default: the CPUs)")
 	f.json = cli.JSONFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return replaySessions(cmd.Context(), a, args, f) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("suite") && f.config != "current" {
+			return cli.Usagef("add --config=current", "--suite says what is current, and the sessions are replayed as recorded")
+		}
+		if cmd.Flags().Changed("concurrency") && f.jobs < 1 {
+			return cli.Usagef("use 1 or more", "--concurrency %d", f.jobs)
+		}
+		return replaySessions(cmd.Context(), a, args, f)
+	}
 	return cmd
 }
 
@@ -192,7 +200,7 @@ func printReports(a *app, reports []*replayer.Report) {
 	for _, r := range reports {
 		turns += r.Turns
 	}
-	fmt.Fprintf(a.stdout, "%d sessions, %d turns as recorded: %s\n", len(reports), turns, strings.Join(parts, ", "))
+	fmt.Fprintf(a.stdout, "%s, %s as recorded: %s\n", cli.Count(len(reports), "session"), cli.Count(turns, "turn"), strings.Join(parts, ", "))
 }
 
 func printReport(a *app, r *replayer.Report) {

@@ -72,8 +72,26 @@ func summarise(dir string) (*report.Summary, error) {
 		meta.Cut = append(meta.Cut, report.CutBlock{Scenario: b.Scenario, Harms: b.Harms, Model: b.Model,
 			Simulated: trial.IsSimulated(b.Model), Repetition: b.Repetition, Trials: b.Trials, Reason: cut.Reason})
 	}
+	if n := len(rows); n < planned(dir, lock) {
+		meta.Notes = append(meta.Notes, fmt.Sprintf("UNFINISHED: %d of %d planned trials have been run; the numbers are of these alone", n, planned(dir, lock)))
+	}
 	sum, err := report.Compute(meta, rows, nil)
 	return sum, cli.WithCode(cli.CannotJudge, err)
+}
+
+// planned is how many trials the folder's run has to have, those that a budget
+// cut left out. Of an import, and of a shard, which says so itself, it is what
+// there is.
+func planned(dir string, lock design.Lock) int {
+	m, err := readMachine(dir)
+	if err != nil || m.Shard != "" || lock.Coupling == "" {
+		return 0
+	}
+	cut, err := ablations.ReadCut(dir)
+	if err != nil {
+		return 0
+	}
+	return lock.Planned() - cut.Trials
 }
 
 // readTrials reads the trials of a journal, and no more of it.

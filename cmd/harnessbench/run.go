@@ -12,6 +12,7 @@ import (
 
 	"github.com/harnessbench/harnessbench/ablations"
 	"github.com/harnessbench/harnessbench/ablations/design"
+	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/results"
@@ -47,7 +48,10 @@ simulated models: no key, no network.
 
 An interrupted run is taken up with --resume DIR, after a crash too, also within a
 trial: what was answered and paid for is not asked again. Ctrl-C once lets running
-trials finish, twice stops now.`,
+trials finish, twice stops now.
+
+Exit 0: all trials were run and graded. 2: the suite is wrong. 4: more trials errored
+than the suite allows, a budget cut some, or the machine failed. 130: interrupted.`,
 		Example: `  harnessbench run
   harnessbench run my-suite.yaml -o runs/monday
   harnessbench run ./my-scenario
@@ -68,6 +72,9 @@ trials finish, twice stops now.`,
 	f.json = cli.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f.seeded = cmd.Flags().Changed("seed")
+		if cmd.Flags().Changed("repetitions") && f.repetitions < 1 || cmd.Flags().Changed("concurrency") && f.concurrency < 1 {
+			return cli.Usagef("use 1 or more", "--repetitions and --concurrency count from 1")
+		}
 		return runSuite(cmd.Context(), a, args, f)
 	}
 	return cmd
@@ -84,9 +91,6 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 	if f.grading <= 0 {
 		return cli.Usagef("use a duration like 30s", "--grade-timeout %s", f.grading)
 	}
-	if f.concurrency < 0 || f.repetitions < 0 {
-		return cli.Usagef("use 1 or more", "--concurrency and --repetitions cannot be negative")
-	}
 	plan, dir, err := f.plan(args)
 	if err != nil {
 		return err
@@ -96,6 +100,7 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 		return err
 	}
 	defer release()
+	caution(a, plan)
 	began := time.Now()
 	bar := a.progress("trials", len(plan.Trials), results.Pass, results.Fail, results.Ungraded)
 	done, err := ablations.Run(ctx, plan, ablations.RunOptions{Dir: dir, Resume: f.resume != "", Concurrency: f.concurrency, Sync: sync, GradeTimeout: f.grading,
@@ -119,11 +124,27 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 	if err := printSummary(a, sum, *f.json); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stderr, "run folder: %s (%d trials in %.1f s); more: harnessbench report %s\n", dir, done.Done, time.Since(began).Seconds(), dir)
+	fmt.Fprintf(a.stderr, "run folder: %s (%d trials in %.1f s); more: harnessbench report %s\n", dir, done.Done, time.Since(began).Seconds(), cli.ShellQuote(dir))
 	return verdict(plan, sum, done)
 }
 
-func resumeCommand(dir string) string { return "harnessbench run --resume " + dir }
+// caution says what a user may not expect of a plan.
+func caution(a *app, plan *design.Plan) {
+	simulated := false
+	for _, m := range plan.Suite.Models {
+		simulated = simulated || trial.IsSimulated(m)
+	}
+	for _, sc := range plan.Scenarios {
+		if sc.Oracle == nil && simulated {
+			fmt.Fprintf(a.stderr, "caution: the scenario %s has no oracle.yaml: simulated models do not know how to solve it\n", cli.SanitizeLine(sc.ID))
+		}
+	}
+	if n := len(plan.Suite.Gates); n > 0 {
+		fmt.Fprintf(a.stderr, "caution: the suite's %d gates are kept in the lock and not evaluated by this version\n", n)
+	}
+}
+
+func resumeCommand(dir string) string { return "harnessbench run --resume " + cli.ShellQuote(dir) }
 
 // verdict is the run's exit: too many errored trials, or a budget that ended it.
 func verdict(plan *design.Plan, sum *report.Summary, done ablations.Progress) error {
@@ -155,7 +176,7 @@ func (f *runFlags) plan(args []string) (*design.Plan, string, error) {
 	if err != nil {
 		return nil, "", cli.WithCode(cli.Wrong, err)
 	}
-	if f.repetitions > 0 {
+	if f.repetitions != 0 {
 		suite.Repetitions = f.repetitions
 	}
 	if f.seeded {

@@ -70,7 +70,7 @@ func (s *sessionSet) add(arg string) error {
 		return Usagef("** crosses folders, * does not, [ab] and {a,b} choose", "%s: the glob is wrong: %v", arg, err)
 	}
 	if len(found) == 0 {
-		return Usagef("quote the glob if the shell changes it", "%s: nothing matches", arg)
+		return &Exit{Code: CannotJudge, Err: fmt.Errorf("%s: nothing matches", arg), Hint: "quote the glob if the shell changes it"}
 	}
 	for _, p := range found {
 		info, err := os.Stat(p)
