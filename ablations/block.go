@@ -55,10 +55,26 @@ func (r *runner) one(j job) {
 
 // trial runs or resumes one trial.
 func (r *runner) trial(j job) (*meter, *trial.Outcome, error) {
+	spec, o, m := r.prepare(j)
+	if r.o.Resume {
+		out, err := r.resume(j, spec, o, m)
+		if out != nil || err != nil {
+			return m, out, err
+		}
+		m.uses, o.Overwrite = nil, true // the recording could not be used
+	}
+	out, err := trial.RunSpec(j.b.ctx, spec, o)
+	return m, out, err
+}
+
+// prepare says how a trial is run.
+//
+//go:noinline
+func (r *runner) prepare(j job) (*trial.Spec, *trial.Options, *meter) {
 	t := j.b.trials[j.at]
 	spec := r.spec(t)
 	m := &meter{pool: j.b.pool, ledger: r.ledger, prices: trial.Prices(t.Model)}
-	o := trial.Options{
+	return &spec, &trial.Options{
 		Session: filepath.Join(r.o.Dir, SessionsDir, t.SessionName()), Sync: r.o.Sync, Temp: r.temp, GradeTimeout: r.o.GradeTimeout,
 		Live: r.o.Live || !trial.IsSimulated(t.Model), Reopen: r.concurrency() > manyTrials,
 		Model: func(live model.Model) model.Model {
@@ -68,17 +84,7 @@ func (r *runner) trial(j job) (*meter, *trial.Outcome, error) {
 			m.Model = live
 			return m
 		},
-	}
-	if r.o.Resume {
-		out, err := r.resume(j, spec, o, m)
-		if out != nil || err != nil {
-			return m, out, err
-		}
-		m.uses = nil // the recording could not be used
-	}
-	o.Overwrite = r.o.Resume
-	out, err := trial.Run(j.b.ctx, spec, o)
-	return m, out, err
+	}, m
 }
 
 // spec makes the trial's specification.
@@ -123,7 +129,7 @@ const partialSuffix = ".partial"
 
 // resume takes a trial up from its recording. Nil and nil say that there is none,
 // or none that fits: the trial begins anew.
-func (r *runner) resume(j job, spec trial.Spec, o trial.Options, m *meter) (*trial.Outcome, error) {
+func (r *runner) resume(j job, spec *trial.Spec, o *trial.Options, m *meter) (*trial.Outcome, error) {
 	path := j.b.recordings[j.at]
 	if path == "" {
 		return nil, nil
@@ -133,8 +139,9 @@ func (r *runner) resume(j job, spec trial.Spec, o trial.Options, m *meter) (*tri
 		return nil, err
 	}
 	rec.Served, rec.Failed = m.served, m.failed
-	o.Drive, o.Overwrite = rec.Drive, true
-	out, err := trial.Run(j.b.ctx, spec, o)
+	again := *o
+	again.Drive, again.Overwrite = rec.Drive, true
+	out, err := trial.RunSpec(j.b.ctx, spec, &again)
 	err = errors.Join(err, rec.Close())
 	switch {
 	case errors.Is(err, replayer.ErrChanged):

@@ -16,7 +16,7 @@ func (r *runner) entry(t *design.Trial, out *trial.Outcome, spent spending, down
 		Model: t.Model, Simulated: trial.IsSimulated(t.Model), Arm: t.Arm.Name, Repetition: t.Repetition,
 		Seed:    trial.RepetitionSeed(r.plan.Suite.Seed, t.Scenario.ID, t.Repetition),
 		Outcome: string(end.Reason), Backstop: end.Backstop,
-		Turns: end.Turns, ModelCalls: end.Attempts, ToolCalls: len(tally.Calls),
+		Turns: end.Turns, ModelCalls: end.Attempts, ToolCalls: tally.ToolCalls,
 		InputUncached: &end.Usage.InputUncached, CacheRead: &end.Usage.CacheRead, CacheWrite: &end.Usage.CacheWrite,
 		Output: &end.Usage.Output, Reasoning: &end.Usage.Reasoning,
 		ModelUS: results.Micros(tally.ModelTime), ToolUS: results.Micros(tally.ToolTime), WaitUS: results.Micros(tally.WaitTime),

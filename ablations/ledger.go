@@ -49,7 +49,7 @@ type reservation struct{ pico, tokens int64 }
 func worst(req *model.Request) model.Usage {
 	bytes := int64(0)
 	for _, p := range req.Parts {
-		bytes += int64(len(p.JSON))
+		bytes += int64(p.Size)
 	}
 	out := int64(req.Params.MaxTokens)
 	if out == 0 {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -74,6 +75,9 @@ func Run(ctx context.Context, p *design.Plan, o RunOptions) (_ Progress, err err
 	defer func() { err = errors.Join(err, r.journal.Close(), os.RemoveAll(r.temp)) }()
 	ctx, r.cancel = context.WithCancel(ctx)
 	defer r.cancel()
+	if r.concurrency() > manyTrials {
+		defer debug.SetGCPercent(debug.SetGCPercent(manyTrialsGC))
+	}
 	work := make(chan job)
 	var wg sync.WaitGroup
 	for range r.concurrency() {
@@ -242,6 +246,10 @@ func (r *runner) concurrency() int {
 
 // manyTrials is how many trials at a time may each hold a file open.
 const manyTrials = 256
+
+// manyTrialsGC is the garbage collector's percentage while so many trials wait:
+// what they hold is most of the heap, and room for as much again would double it.
+const manyTrialsGC = 50
 
 func (r *runner) simulated() bool {
 	for _, m := range r.plan.Suite.Models {

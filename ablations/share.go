@@ -37,6 +37,8 @@ type answer struct {
 func newAnswers() *answers { return &answers{m: map[answerKey]*answer{}} }
 
 // join returns the entry of a key; mine says that the caller has to fill it.
+//
+//go:noinline
 func (a *answers) join(k answerKey) (e *answer, mine bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -118,16 +120,11 @@ func (m *meter) Generate(ctx context.Context, req *model.Request, onDelta func(m
 	if m.pool == nil {
 		return m.ask(ctx, req, onDelta)
 	}
-	key := keyOf(req)
 	for {
-		e, mine := m.pool.join(key)
+		e, mine := m.pool.join(keyOf(req))
 		if mine {
 			resp, err := m.ask(ctx, req, onDelta)
-			if late(req, resp) {
-				m.pool.settle(key, e, nil) // an error is never shared
-			} else {
-				m.pool.settle(key, e, resp)
-			}
+			m.share(req, e, resp)
 			return resp, err
 		}
 		select {
@@ -136,10 +133,21 @@ func (m *meter) Generate(ctx context.Context, req *model.Request, onDelta func(m
 			return nil, ctx.Err()
 		}
 		if e.resp != nil {
-			m.note(use{key: key, id: e.resp.Model, usage: e.resp.Usage})
+			m.note(use{key: keyOf(req), id: e.resp.Model, usage: e.resp.Usage})
 			return e.resp, nil
 		}
 	}
+}
+
+// share gives the answer of a call to the others that wait for it. An error, and
+// an answer that is late for this call, is never shared.
+//
+//go:noinline
+func (m *meter) share(req *model.Request, e *answer, resp *model.Response) {
+	if late(req, resp) {
+		resp = nil
+	}
+	m.pool.settle(keyOf(req), e, resp)
 }
 
 // ask makes the call itself, inside the budgets.

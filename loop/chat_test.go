@@ -18,7 +18,13 @@ func checkChat(t testing.TB, parts []*model.Part) {
 	seen := map[string]bool{}
 	stage, last := 0, model.Role("")
 	for i, p := range parts {
-		if !jsontext.Value(p.JSON).IsValid() || p.Digest != model.Sum(p.JSON) {
+		var whole *model.Part
+		if p.Message != nil { // the loop keeps lean parts; the message says it again
+			whole = model.NewMessagePart(*p.Message)
+		} else {
+			whole = model.NewToolPart(*p.Tool)
+		}
+		if !jsontext.Value(whole.JSON).IsValid() || p.Digest != model.Sum(whole.JSON) || p.Size != len(whole.JSON) {
 			t.Fatalf("part %d is not what its digest says", i)
 		}
 		at := map[model.PartKind]int{model.KindTool: 0, model.KindSystem: 1, model.KindMessage: 2}[p.Kind]

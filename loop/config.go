@@ -42,7 +42,7 @@ type Prices struct {
 // not usable.
 type Config struct {
 	s      Settings
-	json   string
+	frozen bool
 	digest model.Digest
 	params model.Digest // of s.Params
 }
@@ -75,8 +75,7 @@ func Freeze(s Settings) (Config, error) {
 		return Config{}, err
 	}
 	c := Config{s: s.clone()}
-	c.json = string(c.s.appendJSON(nil))
-	c.digest = model.Sum([]byte(c.json))
+	c.frozen, c.digest = true, model.Sum(c.s.appendJSON(nil))
 	c.params = c.s.Params.Digest()
 	return c, nil
 }
@@ -159,7 +158,7 @@ func (c Config) Digest() model.Digest { return c.digest }
 // JSON returns the canonical JSON of the configuration. System prompt, task and
 // tool descriptions stand in it by the digest of their part; the parts
 // themselves are in the session.
-func (c Config) JSON() string { return c.json }
+func (c Config) JSON() string { return string(c.s.appendJSON(nil)) }
 
 // Intact reports whether the configuration still is what was frozen.
 func (c Config) Intact() bool { return model.Sum(c.s.appendJSON(nil)) == c.digest }

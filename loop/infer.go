@@ -53,28 +53,42 @@ func (r *run) infer() {
 
 // ask makes one model call and moves the clock by what it took.
 func (r *run) ask(params model.Params, attempt int, budget time.Duration) (*model.Response, *model.Error) {
-	req := r.request(params, attempt)
-	req.Timeout = budget
-	r.emit(&event.Request{Head: r.head(), Req: req, Implied: true})
+	req := r.pose(params, attempt, budget)
 	if r.err != nil {
 		return nil, nil
 	}
-	r.attempts++
 	start := r.deps.Clock.Now()
 	ctx, cancel := r.deps.Clock.WithTimeout(r.ctx, budget)
 	defer cancel()
 	resp, err := r.deps.Model.Generate(ctx, req, nil)
-	merr := r.asModelError(ctx, err)
+	return r.heard(req, start, resp, r.asModelError(ctx, err))
+}
+
+// pose makes the request and records that it is about to be asked.
+func (r *run) pose(params model.Params, attempt int, budget time.Duration) *model.Request {
+	req := r.request(params, attempt)
+	req.Timeout = budget
+	r.emit(&event.Request{Head: r.head(), Req: req, Implied: true})
+	if r.err == nil {
+		r.attempts++
+	}
+	return req
+}
+
+// heard moves the clock by what a call took and makes of its outcome what
+// stands: an answer, or an error; an answer that came too late is one.
+func (r *run) heard(req *model.Request, start time.Duration, resp *model.Response, merr *model.Error) (*model.Response, *model.Error) {
 	if r.err != nil {
 		return nil, nil
 	}
 	if merr == nil && resp == nil {
 		merr = &model.Error{Kind: model.ErrProtocol, Message: "the model gave neither an answer nor an error"}
 	}
+	budget := req.Timeout
 	took, want := r.deps.Clock.Lapse(start, declaredBy(resp, merr), budget)
 	if budget > 0 && want > budget {
 		late := &model.Error{Kind: model.ErrDeadline, Message: "no answer within " + budget.String()}
-		switch { // it came too late, and was billed all the same
+		switch { // it was billed all the same
 		case merr != nil:
 			late.Usage = merr.Usage
 		case resp != nil:
@@ -90,7 +104,7 @@ func (r *run) ask(params model.Params, attempt int, budget time.Duration) (*mode
 	out := *resp
 	out.Elapsed, out.Items = took, validItems(resp.Items)
 	if out.Model == "" {
-		out.Model = params.Model
+		out.Model = req.Params.Model
 	}
 	return &out, nil
 }

@@ -44,7 +44,7 @@ type Loop struct {
 // New binds a configuration to what it acts through.
 func New(cfg Config, deps Deps) (*Loop, error) {
 	switch {
-	case cfg.json == "":
+	case !cfg.frozen:
 		return nil, errors.New("loop: the configuration was not frozen")
 	case deps.Model == nil || deps.Tools == nil || deps.Run == nil || deps.Clock == nil || deps.Sink == nil:
 		return nil, errors.New("loop: model, tools, runner, clock and sink are all needed")
@@ -171,7 +171,7 @@ func (r *run) emit(ev event.Event) {
 // say records a part that no other event carries and appends it.
 func (r *run) say(p *model.Part, why string) {
 	r.emit(&event.Part{Head: r.head(), Part: p, Why: why})
-	r.script.Append(p)
+	r.script.Append(p.Lean())
 }
 
 // consult steps the guards over an event and takes up what they decided.

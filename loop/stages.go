@@ -84,7 +84,7 @@ func (r *run) parse() {
 	if r.late != nil {
 		r.emit(r.late)
 	}
-	r.script.Append(part)
+	r.script.Append(part.Lean())
 	r.anomalies()
 	for i := range r.batch {
 		op := &r.ops[i]

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/harnessbench/harnessbench/graders"
@@ -58,18 +59,26 @@ type Outcome struct {
 // Run runs one trial: tree, loop, session, graders. The error is not nil only
 // where there is no finished session: the tree could not be laid, the session
 // not be written, or ctx ended.
-func Run(ctx context.Context, s Spec, o Options) (out *Outcome, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("trial %s, %s, %s, repetition %d: %w", s.Scenario.ID, s.Model, s.Arm, s.Repetition, err)
-		}
-	}()
-	dir, err := os.MkdirTemp(o.Temp, "harnessbench-")
+func Run(ctx context.Context, s Spec, o Options) (*Outcome, error) { return RunSpec(ctx, &s, &o) }
+
+// RunSpec is Run without copies, for many trials at a time. It changes neither s
+// nor o.
+func RunSpec(ctx context.Context, s *Spec, o *Options) (*Outcome, error) {
+	out, err := s.run(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("trial %s, %s, %s, repetition %d: %w", s.Scenario.ID, s.Model, s.Arm, s.Repetition, err)
+	}
+	return out, nil
+}
+
+func (s *Spec) run(ctx context.Context, o *Options) (out *Outcome, err error) {
+	dir, err := os.MkdirTemp(o.Temp, "trial-")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	tree, err := lay(dir, s.Scenario.Files)
+	space := dir + harnessSuffix
+	defer func() { err = errors.Join(err, os.RemoveAll(dir), os.RemoveAll(space)) }()
+	tree, err := lay(dir, space, s.Scenario.Files)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +87,7 @@ func Run(ctx context.Context, s Spec, o Options) (out *Outcome, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err = s.record(ctx, ws, file, &o)
+	out, err = s.record(ctx, ws, file, o)
 	if cerr := file.Close(); err == nil {
 		err = cerr
 	}
@@ -90,13 +99,13 @@ func Run(ctx context.Context, s Spec, o Options) (out *Outcome, err error) {
 	return out, ws.failed()
 }
 
-// lay makes the scenario's tree below dir. The folder is new and nobody else's,
-// so files are written plainly; the loader has checked their names.
-func lay(dir string, files []scenarios.File) (*workspace.Dir, error) {
-	tree := filepath.Join(dir, "tree")
-	if err := os.Mkdir(tree, 0o755); err != nil {
-		return nil, err
-	}
+// harnessSuffix makes the name of the harness's own folder from the tree's.
+const harnessSuffix = ".harness"
+
+// lay makes the scenario's tree in the folder tree, which is new and nobody
+// else's, so files are written plainly; the loader has checked their names. The
+// harness's own folder, space, is made when something is spilled.
+func lay(tree, space string, files []scenarios.File) (*workspace.Dir, error) {
 	for _, f := range files {
 		name := filepath.FromSlash(f.Path)
 		if !filepath.IsLocal(name) {
@@ -112,7 +121,7 @@ func lay(dir string, files []scenarios.File) (*workspace.Dir, error) {
 			return nil, err
 		}
 	}
-	return workspace.NewDir(tree, filepath.Join(dir, "harness"))
+	return workspace.NewDir(tree, space)
 }
 
 // record runs the loop on a laid tree and writes its session. What is needed to
@@ -159,7 +168,7 @@ func (s *Spec) ready(ctx context.Context, ws *watched, file *session.File, o *Op
 	if err != nil {
 		return nil, nil, err
 	}
-	tally := &Tally{}
+	tally := &Tally{CountOnly: !asksCalls(s.Scenario.Graders)}
 	if o.Model != nil {
 		m = o.Model(m)
 	}
@@ -212,7 +221,7 @@ func (s *Spec) header(cfg loop.Config) (*session.Header, error) {
 
 // grade asks the scenario's graders, for as long as they may take. Whether a run
 // was told to stop meanwhile does not matter: a verdict is not half done.
-func (s *Spec) grade(ctx context.Context, o Options, ws workspace.Workspace, out *Outcome) (graders.Overall, []graders.Verdict) {
+func (s *Spec) grade(ctx context.Context, o *Options, ws workspace.Workspace, out *Outcome) (graders.Overall, []graders.Verdict) {
 	ctx = context.WithoutCancel(ctx)
 	if o.GradeTimeout > 0 {
 		var cancel context.CancelFunc
@@ -220,6 +229,11 @@ func (s *Spec) grade(ctx context.Context, o Options, ws workspace.Workspace, out
 		defer cancel()
 	}
 	return Grade(ctx, s.Scenario.Graders, out.End, out.Tally, ws)
+}
+
+// asksCalls reports whether a grader looks at what the calls were.
+func asksCalls(list []check.Spec) bool {
+	return slices.ContainsFunc(list, func(s check.Spec) bool { return s.Kind == check.TrajectoryKind || asksCalls(s.Of) })
 }
 
 // Grade asks graders about a finished session and the tree that it left.

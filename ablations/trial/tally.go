@@ -29,8 +29,10 @@ func (t Tee) Emit(ev event.Event) error {
 // Tally is a Sink that counts what tables and graders need to know of a session.
 type Tally struct {
 	ModelTime, ToolTime, WaitTime time.Duration
-	Answers                       int // model calls that were answered
-	Calls                         []graders.Call
+	Answers                       int            // model calls that were answered
+	Calls                         []graders.Call // unless CountOnly
+	ToolCalls                     int            // calls with a result
+	CountOnly                     bool           // nobody asks what the calls were
 	Firings                       []event.Guard
 	LastError                     *model.Error // of the last attempt, when no answer followed
 }
@@ -55,6 +57,10 @@ func (t *Tally) Emit(ev event.Event) error {
 		t.LastError = nil
 	case *event.ToolResult:
 		t.ToolTime += ev.Took
+		t.ToolCalls++
+		if t.CountOnly {
+			return nil
+		}
 		t.Calls = append(t.Calls, graders.Call{Turn: ev.Turn, Tool: ev.Call.Name, Args: ev.Args, Outcome: string(ev.Outcome)})
 	case *event.Guard:
 		t.Firings = append(t.Firings, *ev)

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -172,41 +174,57 @@ func Differ(a, b Settings) []string {
 // with mode, v (behaviour version) and its parameters as integers in the units
 // of the table (durations in nanoseconds).
 func (s Settings) AppendJSON(b []byte) []byte {
-	order := make([]int, len(Table))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(x, y int) int { return strings.Compare(Table[x].Name, Table[y].Name) })
 	rows := s.all()
-	b = append(b, '{')
-	for n, i := range order {
-		if n > 0 {
-			b = append(b, ',')
-		}
-		d := &Table[i]
-		fields := map[string]string{"mode": string(model.AppendString(nil, string(rows[i].Mode))), "v": strconv.Itoa(rows[i].Version)}
-		for j := range d.Params {
-			fields[d.Params[j].Name] = strconv.FormatInt(rows[i].Values[j], 10)
-		}
-		b = model.AppendString(b, d.Name)
-		b = append(b, ':', '{')
-		keys := make([]string, 0, len(fields))
-		for k := range fields {
-			keys = append(keys, k)
-		}
-		slices.Sort(keys)
-		for k, key := range keys {
-			if k > 0 {
-				b = append(b, ',')
+	for n, g := range jsonOrder() {
+		b = append(b, "{,"[min(n, 1)])
+		b = model.AppendString(b, Table[g.at].Name)
+		for k, f := range g.fields {
+			b = append(b, g.open[k]...)
+			switch f {
+			case fieldMode:
+				b = model.AppendString(b, string(rows[g.at].Mode))
+			case fieldVersion:
+				b = strconv.AppendInt(b, int64(rows[g.at].Version), 10)
+			default:
+				b = strconv.AppendInt(b, rows[g.at].Values[f], 10)
 			}
-			b = model.AppendString(b, key)
-			b = append(b, ':')
-			b = append(b, fields[key]...)
 		}
 		b = append(b, '}')
 	}
 	return append(b, '}')
 }
+
+// guardJSON is how one guard stands in JSON: its place in the table, and its
+// fields in sorted order with what stands before each value.
+type guardJSON struct {
+	at     int
+	fields []int // index of a parameter, fieldMode or fieldVersion
+	open   []string
+}
+
+const (
+	fieldMode    = -1
+	fieldVersion = -2
+)
+
+// jsonOrder sorts the guards and their fields by name, once.
+var jsonOrder = sync.OnceValue(func() []guardJSON {
+	out := make([]guardJSON, len(Table))
+	for i := range Table {
+		names := map[string]int{"mode": fieldMode, "v": fieldVersion}
+		for j := range Table[i].Params {
+			names[Table[i].Params[j].Name] = j
+		}
+		g := guardJSON{at: i}
+		for k, name := range slices.Sorted(maps.Keys(names)) {
+			g.fields = append(g.fields, names[name])
+			g.open = append(g.open, [...]string{":{", ","}[min(k, 1)]+string(model.AppendString(nil, name))+":")
+		}
+		out[i] = g
+	}
+	slices.SortFunc(out, func(x, y guardJSON) int { return strings.Compare(Table[x.at].Name, Table[y.at].Name) })
+	return out
+})
 
 // OldBehaviourError says that settings ask for a behaviour this version no
 // longer has.

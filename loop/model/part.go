@@ -17,8 +17,9 @@ const (
 // SHA-256 digest of those bytes.
 type Part struct {
 	Kind    PartKind
-	Role    Role // empty for tools
-	JSON    []byte
+	Role    Role   // empty for tools
+	JSON    []byte // nil in a lean part
+	Size    int    // bytes of JSON
 	Digest  Digest
 	Message *Message  // of system and message parts
 	Tool    *ToolSpec // of tool parts
@@ -36,7 +37,7 @@ func NewToolPart(t ToolSpec) *Part {
 	b = append(b, `,"version":`...)
 	b = strconv.AppendInt(b, int64(t.Version), 10)
 	b = append(b, '}')
-	return &Part{Kind: KindTool, JSON: b, Digest: Sum(b), Tool: &t}
+	return &Part{Kind: KindTool, JSON: b, Size: len(b), Digest: Sum(b), Tool: &t}
 }
 
 // NewMessagePart makes the part of a message; a message by System becomes a
@@ -52,7 +53,15 @@ func NewMessagePart(m Message) *Part {
 	if m.Role == System {
 		kind = KindSystem
 	}
-	return &Part{Kind: kind, Role: m.Role, JSON: b, Digest: Sum(b), Message: &m}
+	return &Part{Kind: kind, Role: m.Role, JSON: b, Size: len(b), Digest: Sum(b), Message: &m}
+}
+
+// Lean returns the part without its JSON, which Message says again: a long
+// conversation of which thousands wait at a time is kept in lean parts.
+func (p *Part) Lean() *Part {
+	lean := *p
+	lean.JSON = nil
+	return &lean
 }
 
 // NewTextPart makes a message part that says one text.

@@ -84,7 +84,7 @@ func (m *Model) add(s *state, p *model.Part) {
 	if p.Role == model.Assistant {
 		s.prefix = s.bytes
 	}
-	s.bytes += int64(len(p.JSON))
+	s.bytes += int64(p.Size)
 	if m.script == nil || p.Message == nil {
 		return
 	}

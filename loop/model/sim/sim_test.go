@@ -313,9 +313,9 @@ func TestWindowAndUsage(t *testing.T) {
 	var all, before int64
 	for i, p := range parts {
 		if i < 2 {
-			before += int64(len(p.JSON))
+			before += int64(p.Size)
 		}
-		all += int64(len(p.JSON))
+		all += int64(p.Size)
 	}
 	r, err := m.Generate(context.Background(), ch.request(), nil)
 	if err != nil {
