@@ -65,7 +65,22 @@ func (p *printer) safe(s string, n int) string {
 }
 
 func (p *printer) text(s string) string { return p.safe(s, maxCell) }
-func (p *printer) name(s string) string { return p.safe(s, maxName) }
+func (p *printer) name(s string) string { return p.safe(s, max(maxName, p.names)) }
+
+// distinct returns how many characters of names are needed to tell them apart:
+// long arm names of a design differ in their ends.
+func distinct(names []string) int {
+	for n := maxName; n < maxArm; n += 4 {
+		seen := make(map[string]bool, len(names))
+		for _, name := range names {
+			seen[clean(name, n)] = true
+		}
+		if len(seen) == len(names) {
+			return n
+		}
+	}
+	return maxArm
+}
 
 // model names a model; a simulated one is labelled wherever it appears.
 func (p *printer) model(s string, simulated bool) string {

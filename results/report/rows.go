@@ -13,6 +13,7 @@ import (
 // Widths to which names are cut, so that tables fit.
 const (
 	maxName  = 24
+	maxArm   = 96 // of names that a shorter cut would make equal
 	maxModel = 60
 	maxCell  = 200
 )

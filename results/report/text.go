@@ -53,6 +53,7 @@ type printer struct {
 	markdown bool
 	paint    painter
 	limit    int // bytes of the page; 0 = no limit
+	names    int // characters of a name that are shown; 0 = the usual
 	notes    []string
 	methods  []string // interval methods that the tables name
 	dropped  bool     // something did not fit
@@ -64,6 +65,7 @@ type printer struct {
 const fewArms = 8
 
 func (p *printer) document(s *Summary, all bool) {
+	p.names = distinct(s.Arms)
 	p.head(s)
 	if len(s.Main.Comparisons) > 0 {
 		p.table("The harness as a whole", wholeTable(p, &s.Main))
