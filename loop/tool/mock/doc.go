@@ -7,7 +7,7 @@
 //     itself is shared between trials.
 //  3. For a call the response is chosen by the arguments (When), then by the
 //     call's index (AtCall, or its place in a sequence). Its text is a template
-//     over the arguments, or comes from a [Generate].
+//     over the arguments.
 //  4. A [Fault] then spoils what the response gave, keyed by the call's index and
 //     for flaky ones by the seed.
 //

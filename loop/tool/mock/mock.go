@@ -39,7 +39,6 @@ type response struct {
 	Response
 	when []matcher
 	text template
-	gen  *text // nil = text
 	path []template
 	body []template
 	seq  []int // indices of the sequence that this response begins; nil with AtCall
@@ -125,22 +124,14 @@ func newResponse(r Response, effect event.Effect) (response, error) {
 	switch {
 	case r.Takes < 0 || r.Takes > Hang:
 		return out, fmt.Errorf("takes %v: want 0 to %v", r.Takes, Hang)
-	case r.Generate != nil && r.Text != "":
-		return out, errors.New("text and generate: give one of the two")
 	case len(r.Text) > MaxText:
-		return out, fmt.Errorf("text of %d bytes: at most %d; long texts can be generated", len(r.Text), MaxText)
+		return out, fmt.Errorf("text of %d bytes: at most %d", len(r.Text), MaxText)
 	case len(r.Files) > 0 && effect != event.Write:
 		return out, fmt.Errorf("it writes files, so the tool's effect must be write, not %s", effect)
 	case !utf8.ValidString(r.Text):
 		return out, errors.New("text is not valid UTF-8")
 	}
 	out.text = parseTemplate(r.Text)
-	if r.Generate != nil {
-		var err error
-		if out.gen, err = newText(*r.Generate); err != nil {
-			return out, fmt.Errorf("generate: %w", err)
-		}
-	}
 	for _, f := range r.Files {
 		if err := checkFile(f); err != nil {
 			return out, err
@@ -305,11 +296,7 @@ func (t *Tool) answer(r *response, op *tool.Op, takes time.Duration) tool.Result
 	if r.Error {
 		res.Outcome = event.ToolError
 	}
-	if r.gen != nil {
-		res.Text = r.gen.make()
-	} else {
-		res.Text = r.text.text(op.Args)
-	}
+	res.Text = r.text.text(op.Args)
 	for i := range r.path {
 		d, err := t.write(r.path[i].text(op.Args), r.body[i].text(op.Args))
 		if err != nil {

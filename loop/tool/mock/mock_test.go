@@ -218,85 +218,29 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-func TestGenerate(t *testing.T) {
-	gen := func(g mock.Generate) string {
-		return run(newTool(t, mock.Spec{Responses: []mock.Response{{Generate: &g}}}), 0, `{}`).Text
-	}
-	for _, kind := range []mock.GenerateKind{mock.GenLog, mock.GenFiller, mock.GenCSV} {
-		text := gen(mock.Generate{Kind: kind, Lines: 1200, Seed: 7, Insert: []mock.Insert{{Line: 1100, Text: "needle"}}})
-		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-		if len(lines) != 1200 || lines[1099] != "needle" || strings.Count(text, "needle") != 1 {
-			t.Errorf("%s: %d lines", kind, len(lines))
-		}
-		plain := gen(mock.Generate{Kind: kind, Lines: 1200, Seed: 7})
-		if strings.Split(plain, "\n")[1100] != lines[1100] {
-			t.Errorf("%s: an insert shifts the lines after it", kind)
-		}
-		if plain == gen(mock.Generate{Kind: kind, Lines: 1200, Seed: 8}) {
-			t.Errorf("%s: the seed changes nothing", kind)
-		}
-		for _, n := range []int{1, 100, 200_000} {
-			if got := gen(mock.Generate{Kind: kind, Bytes: n}); len(got) != n {
-				t.Errorf("%s: %d bytes, want %d", kind, len(got), n)
-			}
-		}
-	}
-	// filler has the longest lines
-	if got := gen(mock.Generate{Kind: mock.GenFiller, Lines: 100_000}); len(got) > mock.MaxText || strings.Count(got, "\n") != 100_000 {
-		t.Errorf("100,000 lines have %d bytes", len(got))
-	}
-	if got := gen(mock.Generate{Kind: mock.GenFiller, Bytes: mock.MaxText}); len(got) != mock.MaxText {
-		t.Errorf("%d bytes, want %d", len(got), mock.MaxText)
-	}
-}
-
-// TestGeneratedTextsNeverChange: recordings and scenarios hold them.
-func TestGeneratedTextsNeverChange(t *testing.T) {
-	for kind, want := range map[mock.GenerateKind]string{
-		mock.GenLog:    "2024-03-01 00:00:07 INFO  search id=80235 ms=562 session renewed\n2024-03-01 00:00:14 INFO  api id=36950 ms=538 request served\n",
-		mock.GenFiller: "basin harbor toward ledger and amber field valley island willow basin toward\nkernel island under delta river orchard island grain with north meadow beyond\n",
-		mock.GenCSV:    "order,customer,state,amount\n10001,C2465,PAID,90.35\n",
-	} {
-		m := newTool(t, mock.Spec{Responses: []mock.Response{{Generate: &mock.Generate{Kind: kind, Lines: 2, Seed: 1}}}})
-		if got := run(m, 0, `{}`).Text; got != want {
-			t.Errorf("%s: %q, want %q", kind, got, want)
-		}
-	}
-}
-
 func TestNewRefuses(t *testing.T) {
 	r := func(c mock.Response) mock.Spec { return mock.Spec{Responses: []mock.Response{c}} }
-	g := func(g mock.Generate) mock.Spec { return r(mock.Response{Generate: &g}) }
 	f := func(f mock.Fault) mock.Spec { return mock.Spec{Responses: say("x"), Faults: []mock.Fault{f}} }
 	for want, spec := range map[string]mock.Spec{
-		`no responses; give at least one`:                             {},
-		`schema: not valid JSON at byte 1`:                            {Schema: "{x", Responses: say("x")},
-		`schema: is no JSON Schema: /type`:                            {Schema: `{"type":"x"}`, Responses: say("x")},
-		`takes -1ns: want 0 to 24h0m0s`:                               {Takes: -1, Responses: say("x")},
-		`response 1: when "id": error parsing regexp`:                 r(mock.Response{When: map[string]string{"id": "("}}),
-		`response 1: when "id": pattern longer`:                       r(mock.Response{When: map[string]string{"id": strings.Repeat("x", 1001)}}),
-		`response 1: calls 0-1: want 1 <= first <= last`:              r(mock.Response{AtCall: []mock.Range{{First: 0, Last: 1}}}),
-		`response 1: calls 3-2: want`:                                 r(mock.Response{AtCall: []mock.Range{{First: 3, Last: 2}}}),
-		`response 1: text and generate: give one of the two`:          r(mock.Response{Text: "x", Generate: &mock.Generate{Kind: mock.GenLog, Lines: 1}}),
-		`response 1: it writes files, so the tool's effect`:           r(mock.Response{Files: []mock.File{{Path: "a"}}}),
-		`response 1: text of 8388609 bytes: at most 8388608`:          r(mock.Response{Text: strings.Repeat("x", mock.MaxText+1)}),
-		`response 1: text is not valid UTF-8`:                         r(mock.Response{Text: "\xff"}),
-		`response 1: takes 25h0m0s`:                                   r(mock.Response{Takes: 25 * time.Hour}),
-		`response 1: generate: kind "x": want log, filler or csv`:     g(mock.Generate{Kind: "x", Lines: 1}),
-		`response 1: generate: lines 0, bytes 0: give one of the two`: g(mock.Generate{Kind: mock.GenLog}),
-		`response 1: generate: lines 1, bytes 1: give one of the two`: g(mock.Generate{Kind: mock.GenLog, Lines: 1, Bytes: 1}),
-		`response 1: generate: lines -1, bytes 0`:                     g(mock.Generate{Kind: mock.GenLog, Lines: -1}),
-		`response 1: generate: lines 100001, bytes 0: at most`:        g(mock.Generate{Kind: mock.GenLog, Lines: 100_001}),
-		`response 1: generate: insert at line 3: outside of`:          g(mock.Generate{Kind: mock.GenLog, Lines: 2, Insert: []mock.Insert{{Line: 3}}}),
-		`response 1: generate: insert at line 9: the text of 90`:      g(mock.Generate{Kind: mock.GenLog, Bytes: 90, Insert: []mock.Insert{{Line: 9}}}),
-		`response 1: generate: insert at line 1: one line only`:       g(mock.Generate{Kind: mock.GenLog, Lines: 2, Insert: []mock.Insert{{Line: 1, Text: "a\nb"}}}),
-		`fault 1: kind "x": want error, hang, truncate`:               f(mock.Fault{Kind: "x"}),
-		`fault 1: call 0: calls are counted from 1`:                   f(mock.Fault{Kind: mock.FaultError, AtCall: []int{0}}),
-		`fault 1: p = 1.5: want a probability`:                        f(mock.Fault{Kind: mock.FaultFlaky, P: 1.5}),
-		`fault 1: p = NaN: want a probability`:                        f(mock.Fault{Kind: mock.FaultFlaky, P: math.NaN()}),
-		`fault 1: p is for flaky, not for error`:                      f(mock.Fault{Kind: mock.FaultError, P: 0.5}),
-		`fault 1: bytes = 5: want a positive number, and only`:        f(mock.Fault{Kind: mock.FaultError, Bytes: 5}),
-		`fault 1: takes 25h0m0s`:                                      f(mock.Fault{Kind: mock.FaultSlow, Takes: 25 * time.Hour}),
+		`no responses; give at least one`:                      {},
+		`schema: not valid JSON at byte 1`:                     {Schema: "{x", Responses: say("x")},
+		`schema: is no JSON Schema: /type`:                     {Schema: `{"type":"x"}`, Responses: say("x")},
+		`takes -1ns: want 0 to 24h0m0s`:                        {Takes: -1, Responses: say("x")},
+		`response 1: when "id": error parsing regexp`:          r(mock.Response{When: map[string]string{"id": "("}}),
+		`response 1: when "id": pattern longer`:                r(mock.Response{When: map[string]string{"id": strings.Repeat("x", 1001)}}),
+		`response 1: calls 0-1: want 1 <= first <= last`:       r(mock.Response{AtCall: []mock.Range{{First: 0, Last: 1}}}),
+		`response 1: calls 3-2: want`:                          r(mock.Response{AtCall: []mock.Range{{First: 3, Last: 2}}}),
+		`response 1: it writes files, so the tool's effect`:    r(mock.Response{Files: []mock.File{{Path: "a"}}}),
+		`response 1: text of 8388609 bytes: at most 8388608`:   r(mock.Response{Text: strings.Repeat("x", mock.MaxText+1)}),
+		`response 1: text is not valid UTF-8`:                  r(mock.Response{Text: "\xff"}),
+		`response 1: takes 25h0m0s`:                            r(mock.Response{Takes: 25 * time.Hour}),
+		`fault 1: kind "x": want error, hang, truncate`:        f(mock.Fault{Kind: "x"}),
+		`fault 1: call 0: calls are counted from 1`:            f(mock.Fault{Kind: mock.FaultError, AtCall: []int{0}}),
+		`fault 1: p = 1.5: want a probability`:                 f(mock.Fault{Kind: mock.FaultFlaky, P: 1.5}),
+		`fault 1: p = NaN: want a probability`:                 f(mock.Fault{Kind: mock.FaultFlaky, P: math.NaN()}),
+		`fault 1: p is for flaky, not for error`:               f(mock.Fault{Kind: mock.FaultError, P: 0.5}),
+		`fault 1: bytes = 5: want a positive number, and only`: f(mock.Fault{Kind: mock.FaultError, Bytes: 5}),
+		`fault 1: takes 25h0m0s`:                               f(mock.Fault{Kind: mock.FaultSlow, Takes: 25 * time.Hour}),
 	} {
 		spec.Name, spec.Effect = "lookup", event.Read
 		if _, err := mock.New(spec); err == nil || !strings.HasPrefix(err.Error(), `mock tool "lookup": `+want) {

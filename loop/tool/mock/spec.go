@@ -40,13 +40,12 @@ type Spec struct {
 // same When are a sequence, and the call's index says which of them answers. When
 // nothing fits, the call is a tool_error that says so.
 type Response struct {
-	When     map[string]string // argument name (or AnyArgs) to RE2 that its text must match; all must. Strings are matched decoded, other values as JSON
-	AtCall   []Range           // of the tool's calls in the lane, from 1
-	Text     string            // template: ${name} is the argument of that name, $$ a dollar sign
-	Generate *Generate         // instead of Text; no template
-	Takes    time.Duration     // 0 = the tool's
-	Error    bool              // the outcome is tool_error
-	Files    []File            // written to the workspace; the tool's Effect must be write
+	When   map[string]string // argument name (or AnyArgs) to RE2 that its text must match; all must. Strings are matched decoded, other values as JSON
+	AtCall []Range           // of the tool's calls in the lane, from 1
+	Text   string            // template: ${name} is the argument of that name, $$ a dollar sign
+	Takes  time.Duration     // 0 = the tool's
+	Error  bool              // the outcome is tool_error
+	Files  []File            // written to the workspace; the tool's Effect must be write
 }
 
 // Range is the calls First to Last, both included and counted from 1; Last 0 =
