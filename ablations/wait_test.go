@@ -66,7 +66,7 @@ func waiters(b testing.TB, n, calls int) *design.Plan {
 // call, and reports the wall time against the ideal (as many seconds as calls),
 // and what a waiting trial holds when its conversation is longest.
 func BenchmarkWaiting(b *testing.B) {
-	for _, calls := range []int{20, 40} {
+	for _, calls := range []int{20, 25, 40} {
 		b.Run(strconv.Itoa(calls)+"calls", func(b *testing.B) { wait(b, 10_000, calls) })
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -20,7 +18,6 @@ import (
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder"
 	"github.com/harnessbench/harnessbench/recorder/session"
-	"github.com/harnessbench/harnessbench/scenarios"
 )
 
 // Options say where a trial leaves its traces.
@@ -72,17 +69,8 @@ func RunSpec(ctx context.Context, s *Spec, o *Options) (*Outcome, error) {
 }
 
 func (s *Spec) run(ctx context.Context, o *Options) (out *Outcome, err error) {
-	dir, err := os.MkdirTemp(o.Temp, "trial-")
-	if err != nil {
-		return nil, err
-	}
-	space := dir + harnessSuffix
-	defer func() { err = errors.Join(err, os.RemoveAll(dir), os.RemoveAll(space)) }()
-	tree, err := lay(dir, space, s.Scenario.Files)
-	if err != nil {
-		return nil, err
-	}
-	ws := &watched{Workspace: tree}
+	ws := &watched{temp: o.Temp, files: s.Scenario.Files}
+	defer func() { err = errors.Join(err, ws.remove()) }()
 	file, err := session.Create(o.Session, session.FileOptions{Sync: o.Sync, Overwrite: o.Overwrite, Reopen: o.Reopen})
 	if err != nil {
 		return nil, err
@@ -99,32 +87,7 @@ func (s *Spec) run(ctx context.Context, o *Options) (out *Outcome, err error) {
 	return out, ws.failed()
 }
 
-// harnessSuffix makes the name of the harness's own folder from the tree's.
-const harnessSuffix = ".harness"
-
-// lay makes the scenario's tree in the folder tree, which is new and nobody
-// else's, so files are written plainly; the loader has checked their names. The
-// harness's own folder, space, is made when something is spilled.
-func lay(tree, space string, files []scenarios.File) (*workspace.Dir, error) {
-	for _, f := range files {
-		name := filepath.FromSlash(f.Path)
-		if !filepath.IsLocal(name) {
-			return nil, fmt.Errorf("file %q is not inside the workspace", f.Path)
-		}
-		full := filepath.Join(tree, name)
-		if filepath.Dir(name) != "." {
-			if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
-				return nil, err
-			}
-		}
-		if err := os.WriteFile(full, f.Data, 0o644); err != nil {
-			return nil, err
-		}
-	}
-	return workspace.NewDir(tree, space)
-}
-
-// record runs the loop on a laid tree and writes its session. What is needed to
+// record runs the loop and writes its session. What is needed to
 // make the loop ready is left behind before it runs: a trial that waits for its
 // model stands on a small stack.
 func (s *Spec) record(ctx context.Context, ws *watched, file *session.File, o *Options) (*Outcome, error) {
@@ -209,11 +172,9 @@ func (s *Spec) header(cfg loop.Config) (*session.Header, error) {
 	if _, err := hex.Decode(h.ScenarioDigest[:], []byte(s.Scenario.Digest)); err != nil {
 		return nil, fmt.Errorf("scenario digest %q: %w", s.Scenario.Digest, err)
 	}
-	entries := make([]workspace.Entry, 0, len(s.Scenario.Files))
-	for _, f := range s.Scenario.Files {
-		e := workspace.Entry{Path: f.Path, Size: int64(len(f.Data)), Mode: 0o644, Digest: model.Sum(f.Data)}
-		entries = append(entries, e)
-		h.Tree = append(h.Tree, session.TreeFile{Path: e.Path, Size: e.Size, Mode: e.Mode, Digest: e.Digest, Content: f.Data})
+	entries := entriesOf(s.Scenario.Files)
+	for i, e := range entries {
+		h.Tree = append(h.Tree, session.TreeFile{Path: e.Path, Size: e.Size, Mode: e.Mode, Digest: e.Digest, Content: s.Scenario.Files[i].Data})
 	}
 	h.TreeDigest = workspace.TreeDigest(entries)
 	return h, nil

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -62,7 +64,10 @@ var oracle = Rates{Obey: 1, Fix: 1}
 
 // Profiles returns the simulated models in the order of listings. The slice is
 // the caller's.
-func Profiles() []Profile {
+func Profiles() []Profile { return slices.Clone(profiles()) }
+
+// profiles is made once: every trial looks one up.
+var profiles = sync.OnceValue(func() []Profile {
 	ps := []Profile{
 		profile("sim/weak", "loops, ends early and guesses often; heeds corrections mostly", Rates{
 			Repeat: .85, EndEarly: .8, Blank: .7, UnknownTool: .75, Malformed: .3, Wrong: .25, Think: .8,
@@ -82,7 +87,7 @@ func Profiles() []Profile {
 	}
 	ps[4].Mute, ps[5].Spam = true, true
 	return append(ps, trapProfiles()...)
-}
+})
 
 // trapProfiles are oracles but for the one mistake that their guard is for.
 // Where the mistake is the tool's (a hang, a huge result) the plain oracle walks
@@ -115,9 +120,10 @@ func trapProfiles() []Profile {
 // Lookup finds a profile by its name, with or without "sim/".
 func Lookup(name string) (Profile, bool) {
 	name = "sim/" + strings.TrimPrefix(name, "sim/")
-	for _, p := range Profiles() {
-		if p.Name == name {
-			return p, true
+	all := profiles()
+	for i := range all {
+		if all[i].Name == name {
+			return all[i], true
 		}
 	}
 	return Profile{}, false
