@@ -54,6 +54,21 @@ func resumeFrom(t *testing.T, spec trial.Spec, cut []byte) (got []byte, live, se
 	return got, live, rec.ServedCalls()
 }
 
+// finished runs a trial and returns its session, whole and line by line; after the
+// last newline comes an empty line.
+func finished(t *testing.T, spec trial.Spec) (whole []byte, lines [][]byte) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x"+session.Suffix)
+	if _, err := trial.Run(context.Background(), spec, trial.Options{Session: path, Sync: session.SyncNever}); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return whole, bytes.SplitAfter(whole, []byte("\n"))
+}
+
 // A trial that was cut off after any of its lines, or in the middle of one, and
 // is resumed gives the session of a trial that never was, and asks the model only
 // for what was not recorded.
@@ -64,15 +79,7 @@ func TestResumeAfterEveryLine(t *testing.T) {
 			t.Fatal(err)
 		}
 		spec := trial.Spec{Scenario: sc, Model: "sim/weak", Arm: "default", Guards: guard.MustProfile(guard.ProfileDefault), Seed: 1}
-		path := filepath.Join(t.TempDir(), "x"+session.Suffix)
-		if _, err := trial.Run(context.Background(), spec, trial.Options{Session: path, Sync: session.SyncNever}); err != nil {
-			t.Fatal(err)
-		}
-		whole, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := bytes.SplitAfter(whole, []byte("\n"))
+		whole, lines := finished(t, spec)
 		lines = lines[:len(lines)-1]
 		calls := 0
 		for _, l := range lines {
@@ -128,15 +135,7 @@ func TestResumeDoesNotPayTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := trial.Spec{Scenario: sc, Model: "sim/oracle", Arm: "default", Guards: guard.MustProfile(guard.ProfileDefault), Seed: 1}
-	path := filepath.Join(t.TempDir(), "x"+session.Suffix)
-	if _, err := trial.Run(context.Background(), spec, trial.Options{Session: path, Sync: session.SyncNever}); err != nil {
-		t.Fatal(err)
-	}
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bytes.SplitAfter(whole, []byte("\n"))
+	whole, lines := finished(t, spec)
 	for n, l := range lines {
 		if !bytes.Contains(l, []byte(`"t":"tool.request"`)) {
 			continue

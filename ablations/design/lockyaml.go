@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/harnessbench/harnessbench/scenarios/strictyaml"
 )
@@ -81,7 +82,10 @@ func writeValue(b *bytes.Buffer, v reflect.Value, indent string) error {
 func scalar(v reflect.Value) (string, error) {
 	switch v.Kind() {
 	case reflect.String:
-		return yamlText(v.String()), nil
+		if s := v.String(); utf8.ValidString(s) {
+			return yamlText(s), nil
+		}
+		return "", fmt.Errorf("%q is not UTF-8, so a lock cannot hold it", v.String())
 	case reflect.Int, reflect.Int64:
 		return strconv.FormatInt(v.Int(), 10), nil
 	case reflect.Uint64:

@@ -94,9 +94,6 @@ func TestLint(t *testing.T) {
 // What the embedded set is for: for the weak model, each of these guards raises
 // the pass rate among the trials in which it fired.
 func TestGuardsEarnTheirPlace(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many trials; run without -short")
-	}
 	all, err := builtin.All()
 	if err != nil {
 		t.Fatal(err)
