@@ -33,6 +33,7 @@ var allowed = []row{
 	{"loop/model/anthropic", "loop/model", "an adapter knows the vocabulary and its provider"},
 	{"loop/model/sim", "loop/model scenarios/strictyaml", "a simulated model sees only its request; its scripts are strict YAML"},
 	{"loop/model/modeltest", "loop/model loop/clock", "one conformance suite for any model"},
+	{"loop/model/modeltest/faultserver", "loop/model", "a faulty provider on loopback"},
 	{"loop/model/limit", "loop/model loop/clock", "a decorator of any model"},
 	{"loop/clock", "-", "time is a leaf"},
 	{"loop/event", "loop/model", "events speak the model's vocabulary and stand under guards and loop"},
@@ -54,7 +55,11 @@ var allowed = []row{
 	{"recorder/session", "loop/model loop/event", "the format is a leaf that readers can use without the loop"},
 	{"recorder/internal", "loop/model loop/event recorder/session", "what the recorder's tests share"},
 	{"recorder", "loop/model loop/event recorder/session recorder/internal/...", "a sink that writes sessions"},
-	{"recorder/wire", "loop/model loop/model/... loop/event loop/clock recorder recorder/session replayer", "the endpoint over recorder and replayer"},
+	{"recorder/wire", "loop/model loop/model/... loop/event loop/clock recorder recorder/session recorder/wire/... replayer", "the endpoint over recorder and replayer"},
+	{"recorder/wire/dialect", "loop/model", "the shapes of the wire APIs, no network"},
+	{"recorder/wire/redact", "-", "secrets never reach a recording"},
+	{"recorder/wire/canon", "loop/model recorder/wire/dialect recorder/wire/redact", "canonical requests of any API"},
+	{"recorder/wire/tape", "loop/model loop/event recorder/session recorder/wire/dialect recorder/wire/canon recorder/wire/redact replayer", "recorded traffic as a session, and its strict replay"},
 	{"replayer", "loop/... recorder recorder/session ablations/trial graders graders/check", "drives the loop from a session, and grades what that left"},
 
 	{"scenarios", "graders/check scenarios/...", "pure data: no loop, no session"},
@@ -73,8 +78,9 @@ var allowed = []row{
 
 	{"ablations/trial", "loop/... recorder recorder/session graders graders/check scenarios scenarios/... results results/pricing",
 		"scenario + arm + model -> a ready loop"},
-	{"ablations/design", "ablations/trial loop/guard recorder/session scenarios scenarios/... results results/pricing", "says what is to be measured, and runs nothing"},
-	{"ablations", "ablations/design ablations/trial loop loop/model loop/event recorder/session replayer graders " +
+	{"ablations/models", "loop/model loop/model/limit scenarios/strictyaml results/pricing", "the models file: data, no adapter"},
+	{"ablations/design", "ablations/trial ablations/models loop/guard recorder/session scenarios scenarios/... results results/pricing", "says what is to be measured, and runs nothing"},
+	{"ablations", "ablations/design ablations/models ablations/trial loop loop/model loop/event recorder/session replayer graders " +
 		"scenarios scenarios/... results results/...", "runs plans"},
 	{"ablations/check", "ablations ablations/design ablations/trial loop/... recorder/session graders graders/check scenarios scenarios/... results", "proves scenarios by running trials"},
 
@@ -95,7 +101,7 @@ const outside = "net/http net/rpc"
 
 var forbidden = []ban{
 	{"loop loop/guard", "-", "os os/... net net/... math/rand math/rand/v2 encoding/json syscall", "the loop and its guards are pure: no machine, no randomness, one canonical JSON"},
-	{"...", "loop/model/openai loop/model/anthropic recorder/wire cmd/harnessbench/...", outside, "only adapters, the wire endpoint and commands reach the network"},
+	{"...", "loop/model/openai loop/model/anthropic loop/model/modeltest/faultserver recorder/wire cmd/harnessbench/...", outside, "only adapters, the wire endpoint and commands reach the network"},
 	{"loop loop/guard loop/event loop/model loop/tool loop/prompt recorder/session graders/check", "-", "math/rand math/rand/v2 crypto/rand", "ids and jitter come from seeds"},
 }
 

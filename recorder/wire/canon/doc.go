@@ -1,0 +1,2 @@
+// Package canon is part of the wire endpoint.
+package canon

@@ -1,0 +1,2 @@
+// Package dialect is part of the wire endpoint.
+package dialect

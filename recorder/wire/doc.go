@@ -1,0 +1,2 @@
+// Package wire is the local endpoint.
+package wire

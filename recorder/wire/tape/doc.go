@@ -1,0 +1,2 @@
+// Package tape is part of the wire endpoint.
+package tape
