@@ -170,3 +170,11 @@ func TestBreaksAfterTheUsage(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 }
+
+// replaying answers with the bytes of a reader.
+type replaying struct{ r io.Reader }
+
+func (p replaying) RoundTrip(req *http.Request) (*http.Response, error) {
+	httptrace.ContextClientTrace(req.Context()).GotConn(httptrace.GotConnInfo{})
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(p.r)}, nil
+}
