@@ -3,6 +3,8 @@ package openai
 import (
 	"context"
 	"crypto/tls"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -175,7 +177,7 @@ func TestTransport(t *testing.T) {
 	closed.Close()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
-	secure.Config.ErrorLog = nil
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of its client
 	secure.StartTLS()
 	defer secure.Close()
 	for name, url := range map[string]string{"refused": "http://" + addr, "certificate": secure.URL, "no TLS": "https://" + strings.TrimPrefix(serveText(t, 200, "", ""), "http://")} {

@@ -226,11 +226,14 @@ func splitUTF8(b []byte) (out [][]byte) {
 	return append(out, b[from:])
 }
 
-// half is the first half of an answer, and never as much as its finish reason.
+// half is the first half of an answer, and never as much as what says that it is
+// complete.
 func half(a *reply) []byte {
 	b := a.body[:len(a.body)/2]
-	if at := bytes.Index(b, []byte(`"finish_reason":"`)); at >= 0 {
-		b = b[:at]
+	for _, end := range []string{`"finish_reason":"`, `"stop_reason":"`, `"status":"completed"`} {
+		if at := bytes.Index(b, []byte(end)); at >= 0 {
+			b = b[:at]
+		}
 	}
 	return b
 }
@@ -250,7 +253,14 @@ func replaced(f Fault, a *reply) []byte {
 	} else {
 		b = nil
 	}
-	return fmt.Appendf(b[:len(b):len(b)], "data: %s\n\n", wrong)
+	name := ""
+	if at := bytes.LastIndex(b, []byte("event: ")); at >= 0 { // an API that names its events
+		name, _, _ = strings.Cut(string(b[at:]), "\n")
+		if name += "\n"; f == ErrorObject {
+			name = "event: error\n"
+		}
+	}
+	return fmt.Appendf(b[:len(b):len(b)], "%sdata: %s\n\n", name, wrong)
 }
 
 // reset writes half an answer by hand and resets the connection.
