@@ -209,7 +209,7 @@ func TestAnswerIsBounded(t *testing.T) {
 	both(t, func(t *testing.T, stream func(*Options)) {
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", map[bool]string{true: "text/event-stream", false: "application/json"}[r.Header.Get("Accept") == "text/event-stream"])
-			block := []byte(strings.Repeat(": pad\n\n", 1<<17))
+			block := []byte(strings.Repeat(": "+strings.Repeat("pad", 5000)+"\n\n", 1<<6))
 			if r.Header.Get("Accept") != "text/event-stream" {
 				block = []byte(strings.Repeat(" ", 1<<20))
 			}
