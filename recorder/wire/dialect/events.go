@@ -80,8 +80,8 @@ func cutLine(b []byte, i int) (line []byte, next int, whole bool) {
 
 func cutField(line []byte) (name string, value []byte) {
 	field, value, ok := bytes.Cut(line, []byte(":"))
-	if ok && len(value) > 0 && value[0] == ' ' {
-		value = value[1:]
+	if !ok {
+		return string(line), line[len(line):]
 	}
-	return string(field), value
+	return string(field), bytes.TrimPrefix(value, []byte(" "))
 }
