@@ -147,6 +147,18 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
+// depth returns the levels of nesting, 0 for what holds nothing.
+func (n *node) depth() int {
+	if n == nil || n.raw == nil {
+		return 0
+	}
+	deepest := 0
+	for _, k := range n.kids {
+		deepest = max(deepest, k.depth())
+	}
+	return deepest + 1
+}
+
 // pointer returns the RFC 6901 pointer of n.
 func (n *node) pointer() string {
 	if n == nil || n.up == nil {
