@@ -139,7 +139,7 @@ func TestThereAndBack(t *testing.T) {
 	for i := range 200 {
 		r := randomResponse(rnd)
 		for _, api := range []API{Chat, Responses, Messages} {
-			c := &Call{API: api, Model: "m", Stream: rnd.IntN(2) == 0, StreamUsage: rnd.IntN(2) == 0}
+			c := &Call{API: api, Model: "m", Stream: rnd.IntN(2) == 0, StreamUsage: rnd.IntN(2) == 0, Freeform: []string{"tool_a"}}
 			reply := Encode(c, "id", r)
 			got, merr := Parse(api, reply.Status, headerOf(reply), replyBytes(reply))
 			if merr != nil {

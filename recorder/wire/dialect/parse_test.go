@@ -37,7 +37,7 @@ var deviations = []struct {
 	{"no UTF-8", Chat, "{\"choices\":[{\"message\":{\"content\":\"a\xffb\"},\"finish_reason\":\"stop\"}]}",
 		model.Response{Finish: "stop", Items: []model.Item{textOf(model.Text, "a\uFFFDb")}, Usage: unknown}},
 	{"function_call", Chat, `{"choices":[{"message":{"function_call":{"name":"a","arguments":"{}"}},"finish_reason":"function_call"}]}`,
-		model.Response{Finish: "tool_calls", Items: []model.Item{callOf("", "a", "{}")}, Usage: unknown}},
+		model.Response{Finish: "function_call", Items: []model.Item{callOf("", "a", "{}")}, Usage: unknown}},
 	{"content in parts", Chat, `{"choices":[{"message":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"hi"}]},"finish_reason":"stop"}]}`,
 		model.Response{Finish: "stop", Items: []model.Item{textOf(model.Reasoning, "hm"), textOf(model.Text, "hi")}, Usage: unknown}},
 	{"refusal", Chat, `{"choices":[{"message":{"content":null,"refusal":"no"},"finish_reason":"stop"}]}`,
