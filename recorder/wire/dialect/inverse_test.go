@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -246,7 +247,7 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	for _, tt := range deviations {
-		f.Add(byte(0), 200, []byte(tt.body))
+		f.Add(byte(slices.Index(apis, tt.api)), 200, []byte(tt.body))
 	}
 	f.Fuzz(func(t *testing.T, which byte, status int, body []byte) {
 		api := apis[int(which)%len(apis)]
