@@ -59,7 +59,7 @@ var allowed = []row{
 	{"recorder/wire/dialect", "loop/model", "the shapes of the wire APIs, no network"},
 	{"recorder/wire/redact", "-", "secrets never reach a recording"},
 	{"recorder/wire/canon", "loop/model recorder/wire/dialect recorder/wire/redact", "canonical requests of any API"},
-	{"recorder/wire/tape", "loop/model loop/event recorder/session recorder/wire/dialect recorder/wire/canon recorder/wire/redact replayer", "recorded traffic as a session, and its strict replay"},
+	{"recorder/wire/tape", "loop/model loop/event recorder recorder/session recorder/wire/dialect recorder/wire/canon recorder/wire/redact replayer", "recorded traffic as a session, and its strict replay"},
 	{"replayer", "loop/... recorder recorder/session ablations/trial graders graders/check", "drives the loop from a session, and grades what that left"},
 
 	{"scenarios", "graders/check scenarios/...", "pure data: no loop, no session"},
