@@ -52,19 +52,6 @@ type Options struct {
 	Parent func(id string) ([]*model.Part, bool)
 }
 
-// Error is a request that cannot be made canonical.
-type Error struct {
-	Pointer string // RFC 6901 of the place in the body
-	What    string
-}
-
-func (e *Error) Error() string {
-	if e.Pointer == "" {
-		return "request: " + e.What
-	}
-	return "request: " + e.Pointer + ": " + e.What
-}
-
 func refuse(pointer, format string, args ...any) error {
-	return &Error{Pointer: pointer, What: fmt.Sprintf(format, args...)}
+	return &dialect.BadRequest{Pointer: pointer, What: fmt.Sprintf(format, args...)}
 }

@@ -11,12 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/harnessbench/harnessbench/loop/model"
-)
-
-// Bounds of a body. A larger or deeper one is refused before it costs memory.
-const (
-	MaxBody  = 64 << 20 // bytes, as a session line
-	MaxDepth = 512      // of nested lists and objects, as in a session line
+	"github.com/harnessbench/harnessbench/recorder/wire/dialect"
 )
 
 // node is a decoded JSON value. Numbers keep their lexemes.
@@ -36,68 +31,91 @@ type member struct {
 // UTF-8, and halves of surrogate pairs as JavaScript clients send them when they
 // cut a text, become U+FFFD as everywhere in canon/1.
 func decode(body []byte) (node, error) {
-	if len(body) > MaxBody {
-		return node{}, refuse("", "the body has %d bytes, more than %d", len(body), MaxBody)
+	if len(body) > dialect.MaxBody {
+		return node{}, refuse("", "%d bytes are too many; at most %d", len(body), dialect.MaxBody)
 	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowInvalidUTF8(true))
+	r := reader{jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowInvalidUTF8(true)), dialect.MaxValues}
 	var n node
-	if err := readValue(dec, &n); err != nil {
-		return node{}, syntax(dec, err)
+	if err := r.value(&n); err != nil {
+		return node{}, r.explain(err)
 	}
-	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return node{}, refuse("", "more follows the JSON value at byte %d", dec.InputOffset())
+	if _, err := r.dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return node{}, refuse("", "more than one JSON value: see byte %d", r.dec.InputOffset())
 	}
 	return n, nil
 }
 
-var errDepth = fmt.Errorf("lists and objects are nested deeper than %d", MaxDepth)
+// reader reads values within the bounds of package dialect.
+type reader struct {
+	dec  *jsontext.Decoder
+	left int // values
+}
 
-func readValue(dec *jsontext.Decoder, n *node) error {
-	tok, err := dec.ReadToken()
+var (
+	errDepth  = fmt.Errorf("nested deeper than %d levels", dialect.MaxDepth)
+	errValues = fmt.Errorf("more than %d values", dialect.MaxValues)
+)
+
+func (r *reader) value(n *node) error {
+	tok, err := r.dec.ReadToken()
 	if err != nil {
 		return err
 	}
-	n.kind = tok.Kind()
-	switch n.kind {
-	case '{':
-		return readObject(dec, n)
-	case '[':
-		if dec.StackDepth() > MaxDepth {
+	if r.left--; r.left < 0 {
+		return errValues
+	}
+	switch n.kind = tok.Kind(); n.kind {
+	case '{', '[':
+		if r.dec.StackDepth() > dialect.MaxDepth {
 			return errDepth
 		}
-		for dec.PeekKind() != ']' {
-			n.arr = append(n.arr, node{})
-			if err := readValue(dec, &n.arr[len(n.arr)-1]); err != nil {
-				return err
-			}
-		}
-		_, err = dec.ReadToken()
-		return err
+		return r.inner(n)
 	default:
 		n.text = tok.String()
 		return nil
 	}
 }
 
-func readObject(dec *jsontext.Decoder, n *node) error {
-	if dec.StackDepth() > MaxDepth {
-		return errDepth
-	}
-	for dec.PeekKind() != '}' {
-		tok, err := dec.ReadToken()
-		if err != nil {
+// inner reads an object or list to its end.
+func (r *reader) inner(n *node) error {
+	for {
+		switch k := r.dec.PeekKind(); {
+		case k == '}' || k == ']':
+			_, err := r.dec.ReadToken()
+			n.sort()
 			return err
-		}
-		n.obj = append(n.obj, member{name: tok.String()})
-		if err := readValue(dec, &n.obj[len(n.obj)-1].node); err != nil {
-			return err
+		case n.kind == '[':
+			n.arr = append(n.arr, node{})
+			if err := r.value(&n.arr[len(n.arr)-1]); err != nil {
+				return err
+			}
+		default:
+			tok, err := r.dec.ReadToken()
+			if err != nil {
+				return err
+			}
+			n.obj = append(n.obj, member{name: tok.String()})
+			if err := r.value(&n.obj[len(n.obj)-1].node); err != nil {
+				return err
+			}
 		}
 	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
+}
+
+// explain says what is wrong with a text that is no JSON, and where.
+func (r *reader) explain(err error) error {
+	var se *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, errDepth), errors.Is(err, errValues):
+		return refuse("", "%v, at byte %d", err, r.dec.InputOffset())
+	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &se):
+		return refuse(string(se.JSONPointer), "the key appears twice, at byte %d", se.ByteOffset)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return refuse("", "not valid JSON: it breaks off")
+	case errors.As(err, &se):
+		return refuse(string(se.JSONPointer), "not valid JSON at byte %d", se.ByteOffset)
 	}
-	n.sort()
-	return nil
+	return refuse("", "not valid JSON: %v", err)
 }
 
 func (n *node) sort() {
@@ -120,21 +138,6 @@ func compareNames(a, b string) int {
 		}
 	}
 	return len(a) - len(b)
-}
-
-func syntax(dec *jsontext.Decoder, err error) error {
-	if errors.Is(err, errDepth) {
-		return refuse(string(dec.StackPointer()), "%s, at byte %d", errDepth, dec.InputOffset())
-	}
-	at, ptr, what := dec.InputOffset(), dec.StackPointer(), err
-	var se *jsontext.SyntacticError
-	if errors.As(err, &se) {
-		at, ptr, what = se.ByteOffset, se.JSONPointer, se.Err
-	}
-	if errors.Is(err, jsontext.ErrDuplicateName) {
-		return refuse(string(ptr), "the name stands twice in its object, at byte %d", at)
-	}
-	return refuse(string(ptr), "no JSON at byte %d: %v", at, what)
 }
 
 // append renders canonical JSON: sorted names, no white space, minimal escapes,

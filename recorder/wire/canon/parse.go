@@ -17,8 +17,8 @@ var shapes = map[dialect.API]shape{
 	dialect.Responses: {"instructions", "input"},
 }
 
-// Parse makes the body of a request canonical. Every error is an *Error and names
-// the place: broken JSON, a name twice in an object, a wrong type where parts are
+// Parse makes the body of a request canonical. Every error is a
+// *dialect.BadRequest and names the place: broken JSON, a name twice in an object, a wrong type where parts are
 // expected, bounds exceeded, an unknown parent response.
 func Parse(api dialect.API, body []byte, o Options) (*Request, error) {
 	where, ok := shapes[api]
@@ -262,7 +262,7 @@ func (p *parser) add(kind model.PartKind, role model.Role, ptr string, n *node) 
 		sent = newPart(kind, role, n)
 	}
 	part := sent
-	if renamed := kind == model.KindMessage && p.rename(n); renamed || sent == nil {
+	if renamed := kind != model.KindTool && p.rename(n); renamed || sent == nil {
 		part = newPart(kind, role, n)
 	}
 	if sent != nil {
