@@ -10,6 +10,7 @@ INPUTS = {
     "attempt": "error items finish usage elapsed_us model".split(),
     "response": "items finish usage elapsed_us model".split(),
     "tool.result": "outcome text bytes took_us want_us exit delta".split(),
+    "wire": "status header stream text b64 size blob frames broken elapsed_us".split(),
 }
 sha = lambda *parts: hashlib.sha256(b"".join(parts)).digest()
 prefixed = lambda s: len(s).to_bytes(4, "big") + s.encode()
@@ -57,7 +58,7 @@ def check(path):
         t, lane = v["t"], lanes.setdefault(v.get("lane", "main"), Lane())
         count += t == "request"
         if t == "part":
-            p = part(v["kind"], v.get("role", ""), raw["body"], v["body"].get("call_id"))
+            p = part(v["kind"], v.get("role", ""), raw["body"], v["why"] == "rewrite" and v["body"].get("call_id"))
             assert p["digest"].hex()[:32] == v["digest"], "part digest"
             if v["why"] == "rewrite":
                 lane.pending[max(i for i, q in enumerate(lane.pending) if q.get("call") == p["call"])] = p
@@ -73,8 +74,11 @@ def check(path):
             lane.pending.append(part("message", "tool", canonical(body), v["id"]))
         elif t == "request":
             fresh, lane.pending = [settle(p) for p in lane.pending], []
-            known.update((p["digest"].hex()[:32], p) for p in fresh)
-            explicit = lane.asked[:v.get("keep", 0)] + [known[d] for d in v.get("add", [])]
+            known.update(((p["digest"].hex()[:32], p["kind"] == "message"), p) for p in fresh)
+            explicit = lane.asked[:v.get("keep", 0)]
+            for d in v.get("add", []):  # one digest may stand for a system prompt and a message in the conversation
+                talk = bool(explicit) and explicit[-1]["kind"] == "message"
+                explicit.append(known[d, talk if (d, talk) in known else not talk])
             lane.asked = explicit if "keep" in v else lane.asked + fresh
             h = sha(b"canon/1")
             for p in lane.asked:
