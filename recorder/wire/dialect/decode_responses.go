@@ -117,3 +117,12 @@ func (d *decoder) outputItem(n *node) []model.Item {
 	}
 	return []model.Item{{Type: model.ProviderCall, Evidence: n.canonical()}}
 }
+
+// clientCall reports whether an output item is a call that the client runs.
+func clientCall(typ string) bool {
+	switch typ {
+	case "function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call", "computer_call":
+		return true
+	}
+	return false
+}
