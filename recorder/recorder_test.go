@@ -158,7 +158,7 @@ func TestTableMatchesLines(t *testing.T) {
 			last = i
 		})
 	}
-	for _, known := range []string{"attempt items", "acceptance empty", "footer evidence", "footer backstop", "tool.result bytes", "response model", "wire size", "wire blob"} {
+	for _, known := range []string{"attempt items", "acceptance empty", "footer evidence", "footer backstop", "tool.result bytes", "wire size", "wire blob"} {
 		if !unused[known] {
 			t.Errorf("%s is used by now: take it off the list", known)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/session"
+	"github.com/harnessbench/harnessbench/recorder/wire/dialect"
 )
 
 // prepared is an exchange as it is written: redacted, cut to whole microseconds,
@@ -92,11 +93,13 @@ func (p *prepared) read() {
 	case x.Broken != "":
 		// A stream that broke off is never an answer, whatever it says so far.
 		p.failed = &model.Error{Kind: model.ErrBrokenStream, Status: x.Status, Message: p.line.Broken}
-		if _, e := parseAnswer(x, p.line.Body); e != nil {
+		if r, e := dialect.Parse(x.Request.API, x.Status, x.header, p.line.Body); e != nil {
 			p.failed.Usage = e.Usage
+		} else {
+			p.failed.Usage = r.Usage
 		}
 	default:
-		p.answer, p.failed = parseAnswer(x, p.line.Body)
+		p.answer, p.failed = dialect.Parse(x.Request.API, x.Status, x.header, p.line.Body)
 	}
 	if p.answer == nil {
 		return

@@ -212,11 +212,12 @@ func TestLinear(t *testing.T) {
 	if ratio := float64(len(large)) / float64(len(small)); ratio > 11 {
 		t.Errorf("ten times the turns make %.1f times the file", ratio)
 	}
-	heap := func() uint64 {
+	heap := func() int64 {
+		runtime.GC()
 		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
+		return int64(m.HeapAlloc)
 	}
 	before := heap()
 	tape, err := read(session.NewReader(bytes.NewReader(large)), nil)
@@ -224,7 +225,7 @@ func TestLinear(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := NewPlayer(tape)
-	if used := heap() - before; used > 4*uint64(len(large)) {
+	if used := heap() - before; used > 4*int64(len(large)) {
 		t.Errorf("a tape of %d bytes takes %d", len(large), used)
 	}
 	if miss := play(t, p, "", rs...); miss != nil || p.Report().Verdict != replayer.Exact {

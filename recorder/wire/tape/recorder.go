@@ -252,7 +252,7 @@ func (rec *Recorder) add(p *prepared) error {
 		if err := rec.answer(head, p); err != nil {
 			return err
 		}
-		s.done = s.done || s.last.N == x.N && x.OK()
+		s.done = s.done || s.last.N == x.N && p.failed == nil
 	}
 	payload, err := rec.enc.Wire(head, p.line)
 	if err == nil {
