@@ -72,8 +72,8 @@ func (rec *Recorder) prepare(x *Exchange) (*prepared, error) {
 // fits refuses a request whose lines would be no lines of a session.
 func fits(x *Exchange) error {
 	r := x.Request
-	if len(r.Chains) != len(r.Parts)+1 || x.Lane == "" || x.Turn < 1 {
-		return errors.New("its request has no chain, or it did not come from Begin")
+	if len(r.Chains) != len(r.Parts)+1 {
+		return errors.New("its request has no chain")
 	}
 	if len(r.Params)+35*len(r.Parts) > session.MaxLine-slack {
 		return fmt.Errorf("its params, or its number of parts, are more than a line holds (%d MiB)", session.MaxLine>>20)

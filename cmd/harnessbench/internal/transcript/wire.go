@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/session"
@@ -63,7 +64,7 @@ func (s *show) wirePart(p *session.Part) {
 		who = "message"
 	}
 	s.text(block{first: "  ", rest: "    ", style: cyan}, "← "+safeLine(who))
-	s.text(block{first: "    ", rest: "    ", lines: s.lines(lines)}, wireText(p.Body))
+	s.text(block{first: "    ", rest: "    ", lines: s.lines(lines)}, wireText(p.Body, 0))
 }
 
 // wireTools names the tools whose parts came.
@@ -93,37 +94,63 @@ func toolName(body []byte) string {
 	return "(a tool)"
 }
 
-// wireText is the text of a message; what holds more than texts is shown as the
-// JSON it is.
-func wireText(body []byte) string {
+// wirePiece is a message, or a block of one, as far as the APIs' shapes are alike.
+type wirePiece struct {
+	Type     string         `json:"type"`
+	Text     string         `json:"text"`
+	Name     string         `json:"name"`
+	Args     string         `json:"arguments"`
+	Input    jsontext.Value `json:"input"`
+	Output   jsontext.Value `json:"output"`
+	Content  jsontext.Value `json:"content"`
+	Calls    []wirePiece    `json:"tool_calls"`
+	Function *wirePiece     `json:"function"`
+}
+
+// maxBlocks is how deep blocks are looked into; the APIs nest a result's text in
+// five levels.
+const maxBlocks = 6
+
+// wireText is the text of a message, calls and results included; what is neither
+// is shown as the JSON it is.
+func wireText(body jsontext.Value, depth int) string {
 	var text string
+	if depth > maxBlocks {
+		return string(body)
+	}
 	if json.Unmarshal(body, &text) == nil {
 		return text
 	}
-	var m map[string]any
-	if json.Unmarshal(body, &m) != nil {
+	var list []jsontext.Value
+	if json.Unmarshal(body, &list) == nil {
+		out := make([]string, len(list))
+		for i := range list {
+			out[i] = wireText(list[i], depth+1)
+		}
+		return strings.Join(out, "\n")
+	}
+	var p wirePiece
+	if json.Unmarshal(body, &p) != nil {
 		return string(body)
 	}
 	var out []string
-	plain := true
-	for name, v := range m {
-		switch name {
-		case "role", "type", "content", "text", "tool_call_id", "call_id", "status", "id":
-		default:
-			plain = plain && v == nil
+	if p.Text != "" {
+		out = append(out, p.Text)
+	}
+	for _, v := range []jsontext.Value{p.Content, p.Output} {
+		if k := v.Kind(); k == '"' || k == '[' {
+			out = append(out, wireText(v, depth+1))
 		}
 	}
-	if t, ok := m["text"].(string); ok {
-		out = append(out, t)
+	if p.Name != "" && (p.Args != "" || len(p.Input) > 0) {
+		out = append(out, "→ "+p.Name+" "+p.Args+string(p.Input))
 	}
-	blocks, _ := m["content"].([]any)
-	for _, b := range blocks {
-		block, _ := b.(map[string]any)
-		t, ok := block["text"].(string)
-		plain = plain && ok && len(block) <= 2
-		out = append(out, t)
+	for _, c := range p.Calls {
+		if c.Function != nil {
+			out = append(out, "→ "+c.Function.Name+" "+c.Function.Args)
+		}
 	}
-	if !plain || len(out) == 0 {
+	if len(out) == 0 {
 		return string(body)
 	}
 	return strings.Join(out, "\n")
@@ -134,8 +161,8 @@ func (s *show) wireRequest(r *session.Request) {
 	s.wireTools()
 	n := r.Keep + len(r.Add)
 	text := fmt.Sprintf("asked with %s, %d of them new to its lane", count(n, "part"), len(r.Add))
-	if s.fresh > 0 && s.fresh < len(r.Add) {
-		text += fmt.Sprintf(" (%d are shown, the others stand above)", s.fresh)
+	if above := len(r.Add) - s.fresh; above > 0 {
+		text += fmt.Sprintf(" (%d shown above already)", above)
 	}
 	s.fresh = 0
 	if len(r.Params) > 0 {
