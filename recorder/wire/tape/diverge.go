@@ -158,6 +158,9 @@ func (p *Player) exhausted(lane *playLane, r *canon.Request) *Miss {
 // where says in one line where a replay ended.
 func (d *Divergence) where() string {
 	s := fmt.Sprintf("lane %s, turn %d", d.Lane, d.Turn)
+	if d.Lane == "" {
+		s = "a request that cannot be read"
+	}
 	if d.Part != nil {
 		s += fmt.Sprintf(", part %d", *d.Part)
 	}

@@ -148,6 +148,17 @@ func TestPoisoned(t *testing.T) {
 	}
 }
 
+func TestRefuse(t *testing.T) {
+	p := NewPlayer(recorded(t, 1))
+	first := p.Refuse("/messages", "is missing")
+	if miss := play(t, p, "", requests(t, talk("Do it.", 1))...); miss != first || !strings.Contains(first.Message, "/messages") {
+		t.Errorf("%+v", miss)
+	}
+	if r := p.Report(); r.Verdict != replayer.Diverged {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestExhausted(t *testing.T) {
 	p := NewPlayer(recorded(t, 2))
 	miss := play(t, p, "", requests(t, talk("Do it.", 3))...)
