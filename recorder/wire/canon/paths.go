@@ -47,7 +47,7 @@ func spellingsOf(name, dir string) ([]spelling, error) {
 		}
 		add(slash, "/")
 		add(strings.ReplaceAll(slash, "/", `\/`), `\/`)
-		add(percent(slash, "/", "0123456789ABCDEF"), "/")
+		add(percent(slash, "/:", "0123456789ABCDEF"), "/") // of a file URL
 		add(percent(slash, "", "0123456789ABCDEF"), "%2F")
 		add(percent(slash, "", "0123456789abcdef"), "%2f")
 	}
@@ -180,32 +180,31 @@ func pathEnds(rest string) bool {
 
 // escapeBefore reports whether the word character before i is the end of an
 // escape that stands for something else: \n and \u000a of JSON within a text,
-// %20 of a URL. A slash so written ends a name, and slashes says if it may.
+// %22 of a URL. A percent-encoded slash is one only if asked for.
 func escapeBefore(s string, i int, notSlash bool) bool {
 	switch {
 	case i >= 2 && s[i-2] == '\\' && strings.IndexByte("nrtbf", s[i-1]) >= 0:
-		run := 1
-		for i-2-run >= 0 && s[i-2-run] == '\\' {
-			run++
-		}
-		return run != 2 // an even run is backslashes; yet twice-escaped \\n is common, and \\name is not
+		return true
 	case i >= 3 && s[i-3] == '%' && isHex(s[i-2]) && isHex(s[i-1]):
 		c := unhex(s[i-2])<<4 | unhex(s[i-1])
 		return c < utf8.RuneSelf && !isWord(c) && !(notSlash && strings.IndexByte("/.-~", c) >= 0)
-	case i >= 6 && s[i-6] == '\\' && s[i-5] == 'u' && isHex(s[i-4]) && isHex(s[i-3]) && isHex(s[i-2]) && isHex(s[i-1]):
-		return s[i-4:i-2] == "00" && unhex(s[i-2]) < 4
+	case i >= 6 && s[i-6] == '\\' && s[i-5] == 'u' && s[i-4] == '0' && s[i-3] == '0' && isHex(s[i-1]):
+		return s[i-2] == '0' || s[i-2] == '1' || s[i-2] == '2' // controls, quotes, < and >
 	}
 	return false
 }
 
 // randomShapes are what makes a name below the directory for temporary files a
 // random one; the first group is replaced.
-var randomShapes = []*regexp.Regexp{
-	regexp.MustCompile(`^tmp([a-z0-9_]{8})$`),                                                                                 // Python
-	regexp.MustCompile(`^(?:.*[._-])?([A-Za-z0-9]{10})$`),                                                                     // mktemp, if mixed
-	regexp.MustCompile(`^(?:.*[._-])([A-Za-z0-9]{6})(?:\.[a-z0-9]{1,5})?$`),                                                   // mkdtemp, if mixed
-	regexp.MustCompile(`^(?:.*[^0-9])?([0-9]{5,})(?:\.[a-z0-9]{1,5})?$`),                                                      // Go, process ids
-	regexp.MustCompile(`^(?:.*[^0-9a-f])?([0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|[0-9a-f]{16,})(?:\.[a-z0-9]{1,5})?$`), // uuid, hex
+var randomShapes = []struct {
+	re    *regexp.Regexp
+	mixed bool // only where it also looks drawn
+}{
+	{regexp.MustCompile(`^tmp([a-z0-9_]{8})$`), false}, // Python
+	{regexp.MustCompile(`^(?:.*[^0-9a-f])?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,})(?:\.[a-z0-9]{1,5})?$`), false},
+	{regexp.MustCompile(`^(?:.*[._-])?([A-Za-z0-9]{10})$`), true},                   // mktemp
+	{regexp.MustCompile(`^(?:.*[._-])([A-Za-z0-9]{6})(?:\.[a-z0-9]{1,5})?$`), true}, // mkdtemp
+	{regexp.MustCompile(`^(?:.*[^0-9])?([0-9]{5,})(?:\.[a-z0-9]{1,5})?$`), false},   // Go, process ids
 }
 
 // randomName finds the random part of the name after a separator at i.
@@ -219,9 +218,9 @@ func randomName(s string, i int, sep string) (from, to int) {
 		n++
 	}
 	name := strings.TrimRight(rest[:n], ".")
-	for k, re := range randomShapes {
-		at := re.FindStringSubmatchIndex(name)
-		if at == nil || (k == 1 || k == 2) && !drawn(name[at[2]:at[3]]) {
+	for _, shape := range randomShapes {
+		at := shape.re.FindStringSubmatchIndex(name)
+		if at == nil || shape.mixed && !drawn(name[at[2]:at[3]]) {
 			continue
 		}
 		i += len(sep)
