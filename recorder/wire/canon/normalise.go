@@ -31,6 +31,7 @@ type Normaliser struct {
 	rank  int // order of application
 	paths []spelling
 	re    *regexp.Regexp
+	must  []string // see needles
 	find  func(s string) []strike // of host, date and uuid
 	drop  []string                // reference tokens of the member that goes
 }
@@ -111,6 +112,7 @@ func declared(decl string, env Env) (Normaliser, error) {
 	case custom:
 		n.name, n.rank = name, rankCustom
 		n.re, err = customPattern(name, value)
+		n.must = needles(value)
 	case name == "home":
 		n.rank = rankPath
 		n.paths, err = spellingsOf(name, env.Home, true)
@@ -171,7 +173,7 @@ func newStriker(list []Normaliser) *striker {
 	for _, n := range list {
 		switch {
 		case n.re != nil:
-			st.steps = append(st.steps, func(s string) []strike { return findPattern(s, n.name, n.re) })
+			st.steps = append(st.steps, n.findPattern)
 		case n.paths != nil:
 			paths = append(paths, n.paths...)
 		case n.drop != nil:
@@ -189,14 +191,17 @@ func newStriker(list []Normaliser) *striker {
 	return st
 }
 
-func findPattern(s, name string, re *regexp.Regexp) (out []strike) {
-	for _, at := range re.FindAllStringSubmatchIndex(s, -1) {
+func (n Normaliser) findPattern(s string) (out []strike) {
+	if n.must != nil && !containsAny(s, n.must) {
+		return nil
+	}
+	for _, at := range n.re.FindAllStringSubmatchIndex(s, -1) {
 		from, to := at[0], at[1]
 		if len(at) > 2 && at[2] >= 0 {
 			from, to = at[2], at[3]
 		}
 		if from < to {
-			out = append(out, strike{from, to, "<" + name + ">", name})
+			out = append(out, strike{from, to, "<" + n.name + ">", n.name})
 		}
 	}
 	return out
@@ -253,6 +258,7 @@ func (st *striker) text(s string) string {
 			continue
 		}
 		var b strings.Builder
+		b.Grow(len(s))
 		at := 0
 		for _, k := range strikes {
 			b.WriteString(s[at:k.from])

@@ -14,7 +14,7 @@ var presets = map[string][]string{
 	"claude-code": {"home", "cwd", "tmp", "host",
 		`claude-date=Today's date is ((?:19|20)\d\d-\d\d-\d\d)\.`,
 		`claude-billing=x-anthropic-billing-header: cc_version=[0-9.]+\.([0-9a-f]{3});`, // a hash of the first prompt, which is compared itself
-		`claude-agent=\ba[0-9a-f]{16}\b`,                                                // ids of subagents
+		`claude-agent=(?:agentId: |to: '|/tasks/|<task-id>)(a[0-9a-f]{16})\b`,           // ids of subagents
 		`claude-session=/claude-[0-9]+/[^/\s]+/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/tasks/`,
 		`claude-uid=/claude-([0-9]+)/[^/\s]+/[^/\s]+/tasks/`,
 		`claude-ms=<duration_ms>([0-9]+)</duration_ms>`,
@@ -31,7 +31,16 @@ var presets = map[string][]string{
 	},
 }
 
-// Presets returns the names of presets in order.
+// Presets returns the names of presets in order:
+//
+//	claude-code  Claude Code: default; today's date, the hash in the billing header,
+//	             ids, folder and duration of subagents
+//	codex        Codex CLI: default; client_metadata and metadata of items dropped;
+//	             today's date and zone, chunk id and wall time of commands, ids and
+//	             nicknames of subagents
+//	default      home, cwd, tmp and host
+//
+// A list of normalisers holds what a preset stands for, and no preset.
 func Presets() []string { return slices.Sorted(maps.Keys(presets)) }
 
 // expand returns the declarations that a name stands for.
