@@ -31,7 +31,7 @@ type Normaliser struct {
 	rank  int // order of application
 	paths []spelling
 	re    *regexp.Regexp
-	must  []string // see needles
+	must  []string                // see needles
 	find  func(s string) []strike // of host, date and uuid
 	drop  []string                // reference tokens of the member that goes
 }
