@@ -24,8 +24,9 @@ var presets = map[string][]string{
 		"drop=/input/*/internal_chat_message_metadata_passthrough",
 		`codex-date=<current_date>((?:19|20)\d\d-\d\d-\d\d)</current_date>`,
 		`codex-zone=<timezone>([^<>\s]+)</timezone>`,
-		`codex-chunk=(?m:^)Chunk ID: ([0-9a-f]{6})(?m:$)`,
-		`codex-wall=(?m:^)Wall time: ([0-9]+\.[0-9]+) seconds(?m:$)`,
+		// Of commands, as a text and as what a script gets of them.
+		`codex-chunk=(?:(?m:^)Chunk ID: |"chunk_id":")([0-9a-f]{6})(?:(?m:$)|","wall_time_seconds":)`,
+		`codex-wall=(?:(?m:^)Wall time:? |"chunk_id":"[^"]*","wall_time_seconds":)([0-9][0-9.e-]*)(?: seconds(?m:$)|,)`,
 		`codex-agent=(?:"agent_id":|"agent_path":|"status":\{)"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"`,
 		`codex-nick="agent_id":"[^"]*","nickname":"([^"]*)"`,
 	},

@@ -199,6 +199,8 @@ var agents = []struct {
 			{"type":"function_call","id":"fc_1","call_id":"call_1","name":"spawn","namespace":"agents","arguments":"{}","status":"completed"},
 			{"type":"function_call_output","id":"fco_01a5","call_id":"call_1","output":"{\"agent_id\":\"01a22e34-9132-7ea2-8f52-c72056fe98a6\",\"nickname\":\"Ada\"}"},
 			{"type":"function_call_output","id":"fco_01a6","call_id":"call_2","output":"Chunk ID: 86d7bf\nWall time: 0.2115 seconds\nOutput:\nx"},
+			{"type":"custom_tool_call_output","id":"fco_01a6x","call_id":"call_3","output":[{"type":"input_text","text":"Script completed\nWall time 0.1 seconds\nOutput:\n"},
+				{"type":"input_text","text":"{\"chunk_id\":\"c406de\",\"wall_time_seconds\":0.000007705,\"exit_code\":0}"}]},
 			{"type":"configuration_update","reasoning":{"effort":"low"}}]}`,
 			`{"model":"m","stream":true,"store":false,"prompt_cache_key":"2","instructions":"Be brief.",
 			"tools":[{"type":"namespace","name":"agents","description":"d","tools":[{"type":"function","name":"spawn","parameters":{}}]},{"type":"web_search","external_web_access":false}],
@@ -209,6 +211,8 @@ var agents = []struct {
 			{"type":"function_call","id":"fc_1","call_id":"call_1","name":"spawn","namespace":"agents","arguments":"{}","status":"completed"},
 			{"type":"function_call_output","id":"fco_80","call_id":"call_1","output":"{\"agent_id\":\"01b22e34-9132-7ea2-8f52-c72056fe98a6\",\"nickname\":\"Bo\"}"},
 			{"type":"function_call_output","id":"fco_81","call_id":"call_2","output":"Chunk ID: 0000bf\nWall time: 12.0 seconds\nOutput:\nx"},
+			{"type":"custom_tool_call_output","id":"fco_81x","call_id":"call_3","output":[{"type":"input_text","text":"Script completed\nWall time 20.5 seconds\nOutput:\n"},
+				{"type":"input_text","text":"{\"chunk_id\":\"416b3c\",\"wall_time_seconds\":3,\"exit_code\":0}"}]},
 			{"type":"configuration_update","reasoning":{"effort":"low"}}]}`}},
 }
 
@@ -246,6 +250,8 @@ func TestPresetsHideNoEdit(t *testing.T) {
 		{"cc_version=2.1.3.93d; x", "cc_version=2.1.4.93d; x"},
 		{"commit a74cc31b0050be8c1a74cc31b0050be8c1a74cc3", "commit a74cc31b0050be8c1a74cc31b0050be8c1a74cc4"},
 		{"see Wall time: 0.2 seconds", "see Wall time: 0.3 seconds"},
+		{`{\"chunk_id\":\"c406de\"}`, `{\"chunk_id\":\"c406df\"}`},
+		{`{\"wall_time_seconds\":1,\"x\":1}`, `{\"wall_time_seconds\":2,\"x\":1}`},
 		{"/home/jo", "/home/al"},
 		{"/work/a", "/work/b"},
 		{"-work-a", "-work-b"},
