@@ -243,7 +243,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(0, []byte(`{"messages":[{"role":"user","content":"\ud800","tool_calls":[{"id":"#2"},{"id":"#1"}]}],"":{"\uE000":1,"😀":2}}`))
 	f.Add(1, []byte(`{"input":"/home/u 2026-11-30 `+key()+`","previous_response_id":"a"}`))
 	f.Add(2, []byte(`{"system":"s","messages":[{"role":"user","content":[{"type":"tool_use","id":"#9"},{"source":{"type":"content","content":"x"}}]}]}`))
-	norm, err := Normalisers([]string{"home", "tmp", "date", "uuid", "n=[0-9]{3}"}, Env{Home: "/home/u"})
+	norm, err := Normalisers([]string{"codex", "date", "uuid", "n=[0-9]{3}", "drop=/input/*/content/*/text"}, Env{Home: "/home/u", Cwd: "/w", Machine: "x86_64"})
 	if err != nil {
 		f.Fatal(err)
 	}
