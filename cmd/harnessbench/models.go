@@ -48,7 +48,7 @@ OPENAI_API_KEY. docs/models.md shows files for common providers.`,
   harnessbench models ping openai/gpt-4o-mini`,
 		Args: cli.Args(cobra.NoArgs),
 	}
-	path := modelsFlag(cmd)
+	path := cmd.PersistentFlags().String("models", "", "models file (default: that of "+models.EnvFile+", else none)")
 	asJSON := cli.JSONFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		p, f, err := openModels(*path)
@@ -61,13 +61,8 @@ OPENAI_API_KEY. docs/models.md shows files for common providers.`,
 		}
 		return list.print(a)
 	}
-	cmd.AddCommand(newModelsPing(a))
+	cmd.AddCommand(newModelsPing(a, path))
 	return cmd
-}
-
-// modelsFlag adds --models to a command that asks models.
-func modelsFlag(cmd *cobra.Command) *string {
-	return cmd.Flags().String("models", "", "models file (default: that of "+models.EnvFile+", else none)")
 }
 
 // modelsPath is the models file that a command works with; empty = none.

@@ -48,7 +48,7 @@ type pongCall struct {
 // takes.
 const pingTokens = 1024
 
-func newModelsPing(a *app) *cobra.Command {
+func newModelsPing(a *app, path *string) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "ping ID",
@@ -63,7 +63,6 @@ know the model. 3: a key is not set. 4: no answer: unreachable, overloaded, too 
   harnessbench models ping ollama/qwen3:8b --models models.yaml`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 	}
-	path := modelsFlag(cmd)
 	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Minute, "for the whole answer")
 	asJSON := cli.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
