@@ -50,7 +50,7 @@ func TestWindow(t *testing.T) {
 		w.Throttled(now, now, true)
 		now += sec
 	}
-	if w.Size != 1 {
+	if w.Size != toldWindow {
 		t.Errorf("the least where a Retry-After paces: %v", w.Size)
 	}
 	for range 20 {

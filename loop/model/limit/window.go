@@ -22,7 +22,8 @@ type Window struct {
 	cut   bool
 }
 
-const minWindow = 1.0 / 64
+// The least windows: without, and with a Retry-After.
+const minWindow, toldWindow = 1.0 / 64, 1.0 / 8
 
 // NewWindow returns a window that starts at start and never passes most.
 func NewWindow(start, most int) Window {
@@ -56,7 +57,7 @@ func (w *Window) Answered(inflight int, took time.Duration) {
 // Throttled counts a 429 of a call that began at a time, and reports whether it
 // halved the window. Calls that were under way when it was last halved say
 // nothing new and do not halve it again. told says that there was a Retry-After:
-// the provider paces by itself, and the window stays at 1 or more.
+// the provider paces as well, and the window stays at an eighth or more.
 func (w *Window) Throttled(now, began time.Duration, told bool) bool {
 	if w.cut && began < w.cutAt {
 		return false
@@ -64,7 +65,7 @@ func (w *Window) Throttled(now, began time.Duration, told bool) bool {
 	w.slow, w.cutAt, w.cut = w.Size*3/4, now, true
 	least := minWindow
 	if told {
-		least = min(1, w.Size)
+		least = min(toldWindow, w.Size)
 	}
 	w.Size = max(least, w.Size/2)
 	return true
