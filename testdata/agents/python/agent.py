@@ -64,7 +64,7 @@ class Workspace:
             data, offset = data.encode()[start_byte:].decode("utf-8", "replace"), 1
         if not data:
             return "[empty file]"
-        lines = data.splitlines(keepends=True)
+        lines = re.findall(r"[^\n]*\n|[^\n]+", data)
         if offset > len(lines):
             raise ToolError(f"{self.shown(host)}: offset {offset} is beyond the end; the file has {len(lines)} lines")
         page, size = [], 0
@@ -98,7 +98,7 @@ class Workspace:
         files = sorted(p for p in host.rglob("*") if p.is_file()) if host.is_dir() else [host]
         hits = []
         for file in files:
-            for number, line in enumerate(self.text(file).splitlines(), 1):
+            for number, line in enumerate(self.text(file).removesuffix("\n").split("\n"), 1):
                 if regexp.search(line):
                     hits.append(f"{self.shown(file)}:{number}:{line}")
         more = f"\n[first {max_matches} matches shown; there are more]" if len(hits) > max_matches else ""
