@@ -23,6 +23,9 @@ func (r *runner) entry(t *design.Trial, out *trial.Outcome, spent spending, down
 		SpentTokens: &spent.tokens,
 		Session:     t.SessionName(), SessionDigest: out.Digest.String(), Guards: tally.GuardCounts(t.Arm.Guards),
 	}
+	if real := out.Real; real != nil {
+		row.StartedAt, row.EndedAt, row.HarnessUS = &real.Began, &real.Ended, results.Micros(real.Harness)
+	}
 	if end.Cost.Known {
 		row.CostUSD = usdOf(end.Cost.Pico)
 	}
