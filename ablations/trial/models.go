@@ -7,7 +7,6 @@ import (
 
 	"github.com/harnessbench/harnessbench/loop"
 	"github.com/harnessbench/harnessbench/loop/model"
-	"github.com/harnessbench/harnessbench/loop/model/sim"
 	"github.com/harnessbench/harnessbench/results/pricing"
 )
 
@@ -61,6 +60,10 @@ func (s *Spec) window() int {
 	return tighter(s.Scenario.Limits.ContextWindow, s.Card.Window)
 }
 
+// Asked are the params and the context window with which the model is asked. The
+// window is 0 when nobody says.
+func (s *Spec) Asked() (model.Params, int) { return s.params(), s.window() }
+
 // tighter is the smaller of two bounds of which zero is none.
 func tighter(a, b int) int {
 	if a == 0 || b != 0 && b < a {
@@ -90,7 +93,7 @@ func Prices(id string, card *Card) map[string]loop.Prices {
 // gives. A nil provider knows none.
 func (s *Spec) NewModel(provider Provider) (model.Model, error) {
 	if IsSimulated(s.Model) {
-		return s.simulated()
+		return Simulated(s.Scenario, s.Model, s.luck())
 	}
 	if provider == nil {
 		return nil, fmt.Errorf("model %s: nothing here reaches its provider; the simulated models are: harnessbench models", s.Model)
@@ -100,29 +103,4 @@ func (s *Spec) NewModel(provider Provider) (model.Model, error) {
 		return nil, fmt.Errorf("model %s: %w", s.Model, err)
 	}
 	return m, nil
-}
-
-// simulated makes a simulated model.
-func (s *Spec) simulated() (model.Model, error) {
-	profile, ok := sim.Lookup(s.Model)
-	if !ok {
-		return nil, fmt.Errorf("no simulated model %q; see: harnessbench models", s.Model)
-	}
-	opts := sim.Options{Seed: s.luck(), Window: s.Scenario.Limits.ContextWindow}
-	if s.Scenario.Oracle != nil {
-		script, err := scripts.get(s.Scenario.Digest, func() (*sim.Script, error) {
-			return sim.ParseScript(s.Scenario.OracleName, s.Scenario.Oracle)
-		})
-		if err != nil {
-			return nil, err
-		}
-		opts.Script = script
-	}
-	for _, f := range s.Scenario.Faults {
-		if f.Model {
-			opts.Faults = append(opts.Faults, sim.Fault{Turns: f.AtTurn, Attempts: f.AtAttempt, Kind: sim.FaultKind(f.Kind),
-				Status: f.Status, RetryAfter: f.RetryAfter, Takes: f.Takes, Message: f.Text})
-		}
-	}
-	return sim.New(profile, opts), nil
 }

@@ -205,6 +205,24 @@ func RecordedSeed(h *session.Header) (uint64, error) {
 	return c.Seed, nil
 }
 
+// RecordedCard is how the model of a session was asked, as far as its header
+// says; nil for a simulated one. The models file of that time is not needed.
+func RecordedCard(h *session.Header) (*Card, error) {
+	if IsSimulated(h.Model) {
+		return nil, nil
+	}
+	var c configJSON
+	if err := json.Unmarshal(h.Config, &c); err != nil {
+		return nil, fmt.Errorf("header, config: %w", err)
+	}
+	card := &Card{MaxTokens: c.Params.MaxTokens, Temperature: c.Params.Temperature, TopP: c.Params.TopP,
+		Seed: c.Params.Seed != nil, Window: c.Window}
+	if p, ok := c.Prices[h.Model]; ok {
+		card.Price = &loop.Prices{InputUncached: p.InputUncached, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite, Output: p.Output}
+	}
+	return card, nil
+}
+
 // Imported reports whether a session came from another tool, and which.
 func Imported(h *session.Header) (from string, ok bool) {
 	var c struct {
