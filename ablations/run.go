@@ -37,8 +37,9 @@ type RunOptions struct {
 	SyncReal    session.Sync // and those on other models, whose answers cost money and time
 	// Provider makes the models that are not simulated.
 	Provider trial.Provider
-	// Places says how many trials on models of a provider can run at a time: more
-	// would only wait for each other. Nil, or 0 = as many as there are places.
+	// Places says how many trials on models of a provider run at a time where
+	// nobody says how many trials do: more would only wait for each other. Nil, or
+	// 0 = as many as there are places.
 	Places func(provider string) int
 	// Stop, once closed, lets running trials finish and starts no more.
 	Stop <-chan struct{}
@@ -284,8 +285,8 @@ func (r *runner) simulated() bool {
 func (r *runner) work(ctx context.Context) bool {
 	places := r.concurrency()
 	q := newQueue(r.blocks, places, func(provider string) int {
-		if r.o.Places == nil || trial.IsSimulated(provider+"/") {
-			return 0
+		if r.o.Concurrency > 0 || r.plan.Suite.Concurrency > 0 || r.o.Places == nil || trial.IsSimulated(provider+"/") {
+			return 0 // who says how many trials run at a time means it
 		}
 		return r.o.Places(provider)
 	})

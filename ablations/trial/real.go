@@ -89,7 +89,7 @@ func (m timedModel) Generate(ctx context.Context, req *model.Request, onDelta fu
 	return m.Model.Generate(ctx, req, onDelta)
 }
 
-// timedTools stays a set that says what its tools do: a resumption asks.
+// timedTools are a trial's tools. It stays a set that says what its tools do: a resumption asks.
 type timedTools struct {
 	*tool.Set
 	watch *stopwatch
@@ -98,5 +98,9 @@ type timedTools struct {
 // Run implements tool.Runner.
 func (t timedTools) Run(ctx context.Context, op *tool.Op) tool.Result {
 	defer t.watch.since(time.Now())
-	return t.Set.Run(ctx, op)
+	res := t.Set.Run(ctx, op)
+	if !res.Declared {
+		res.Took = 0 // it is measured
+	}
+	return res
 }
