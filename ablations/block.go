@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/ablations/trial"
@@ -81,7 +82,7 @@ func (r *runner) prepare(j job) (*trial.Spec, *trial.Options, *meter) {
 	}
 	return &spec, &trial.Options{
 		Session: filepath.Join(r.o.Dir, SessionsDir, t.SessionName()), Sync: sync, Temp: r.temp, GradeTimeout: r.o.GradeTimeout,
-		Live: r.o.Live || real, Reopen: r.concurrency() > manyTrials, Provider: r.o.Provider,
+		Live: r.o.Live || real, Reopen: r.concurrency() > manyTrials, Provider: r.o.Provider, Wall: time.Now,
 		Model: func(live model.Model) model.Model {
 			if r.o.Wrap != nil {
 				live = r.o.Wrap(t, live)

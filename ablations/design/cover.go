@@ -40,14 +40,14 @@ func (p *Plan) firstCall() (usd, tokens float64) {
 	usd, tokens = math.Inf(1), math.Inf(1)
 	for _, sc := range p.Scenarios {
 		for _, m := range p.Suite.Models {
-			params, _ := p.asked(&Trial{Scenario: sc, Model: m})
-			output := float64(params.MaxTokens)
-			if output == 0 {
+			most, _ := p.bounds(sc, m)
+			output := float64(most)
+			if most == 0 {
 				output = AssumedOutput
 			}
 			tokens = min(tokens, output)
-			if q := p.price(m); q != nil {
-				usd = min(usd, output*float64(q.Output)/1e12)
+			if q, known := p.price(m); known {
+				usd = min(usd, output*float64(*q.Output)/1e12)
 			}
 		}
 	}

@@ -124,8 +124,8 @@ func (p *Plan) Estimate(earlier []results.Trial) Estimate {
 // openEnded reports whether answers in a scenario have no bound on some model.
 func (p *Plan) openEnded(sc *scenarios.Scenario) bool {
 	return slices.ContainsFunc(p.Suite.Models, func(m string) bool {
-		params, _ := p.asked(&Trial{Scenario: sc, Model: m})
-		return params.MaxTokens == 0
+		most, _ := p.bounds(sc, m)
+		return most == 0
 	})
 }
 
@@ -143,19 +143,19 @@ func Duration(seconds float64, longest time.Duration, concurrency int) time.Dura
 // call, so the last call may go beyond them.
 func (p *Plan) worstOf(t *Trial) Need {
 	sc, g := t.Scenario, t.Arm.Guards
-	params, size := p.asked(t)
+	maxTokens, size := p.bounds(sc, t.Model)
 	turns, tokens, cost, wall := caps(sc, g)
 	attempts := int64(1)
 	if g.Mode("retry") == guard.Enforce {
 		attempts = g.Param("retry", "attempts")
 	}
-	output := int64(params.MaxTokens)
+	output := int64(maxTokens)
 	if output == 0 {
 		output = AssumedOutput
 	}
 	if g.Mode("truncated_empty") == guard.Enforce {
 		attempts += g.Param("truncated_empty", "retries")
-		if params.MaxTokens > 0 && g.Param("truncated_empty", "retries") > 0 {
+		if maxTokens > 0 && g.Param("truncated_empty", "retries") > 0 {
 			output *= g.Param("truncated_empty", "factor_cap")
 		}
 	}
@@ -172,12 +172,12 @@ func (p *Plan) worstOf(t *Trial) Need {
 		in = min(in, max(0, most-answers))
 	}
 	out.Tokens = new(in + answers)
-	price := p.price(t.Model)
-	if price == nil {
+	price, known := p.price(t.Model)
+	if !known {
 		return out
 	}
-	perIn := float64(max(price.InputUncached, price.CacheRead, price.CacheWrite)) / 1e12
-	perOut := max(perIn, float64(price.Output)/1e12) // the dearest mix of the two, whatever the price list
+	perIn := float64(max(*price.Input, *price.CacheRead, *price.CacheWrite)) / 1e12
+	perOut := max(perIn, float64(*price.Output)/1e12) // the dearest mix of the two, whatever the price list
 	usd := in*perIn + answers*perOut
 	if cost > 0 {
 		usd = min(usd, float64(cost)/1e6+window*perIn+float64(output)*perOut)

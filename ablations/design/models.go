@@ -9,8 +9,8 @@ import (
 
 	"github.com/harnessbench/harnessbench/ablations/models"
 	"github.com/harnessbench/harnessbench/ablations/trial"
-	"github.com/harnessbench/harnessbench/loop"
-	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/results/pricing"
+	"github.com/harnessbench/harnessbench/scenarios"
 )
 
 // cards are the models of a suite that are not simulated, by id.
@@ -58,26 +58,20 @@ func (p *Plan) Card(id string) *trial.Card {
 	}
 	c := &trial.Card{MaxTokens: m.Params.MaxTokens, Temperature: m.Params.Temperature, TopP: m.Params.TopP,
 		Seed: m.Params.Seed, Window: m.ContextWindow}
-	if q := m.Prices; q != nil && q.Input != nil && q.CacheRead != nil && q.CacheWrite != nil && q.Output != nil {
-		// Micro-USD per million tokens are pico-USD a token.
-		c.Price = &loop.Prices{InputUncached: int64(*q.Input), CacheRead: int64(*q.CacheRead), CacheWrite: int64(*q.CacheWrite), Output: int64(*q.Output)}
+	if q := m.Prices; q != nil {
+		c.Price = pricing.Price{Model: id, Input: q.Input, CacheRead: q.CacheRead, CacheWrite: q.CacheWrite, Output: q.Output}
 	}
 	return c
 }
 
-// price is what a model's tokens cost; nil when that is not known of all classes.
-func (p *Plan) price(id string) *loop.Prices {
-	if q, ok := trial.Prices(id, p.Card(id))[id]; ok {
-		return &q
-	}
-	return nil
-}
+// price is what a model's tokens cost; false when that is not known.
+func (p *Plan) price(id string) (pricing.Price, bool) { return trial.PriceOf(id, p.Card(id)) }
 
-// asked are the params and the context window with which a trial's model is
-// asked.
-func (p *Plan) asked(t *Trial) (model.Params, int) {
-	spec := trial.Spec{Scenario: t.Scenario, Model: t.Model, Card: p.Card(t.Model)}
-	return spec.Asked()
+// bounds are the longest answer that a model is asked for in a scenario and its
+// context window, in tokens; 0 = nobody says.
+func (p *Plan) bounds(sc *scenarios.Scenario, id string) (maxTokens, window int) {
+	spec := trial.Spec{Scenario: sc, Model: id, Card: p.Card(id)}
+	return spec.Bounds()
 }
 
 // LockModels is what of the models file decides what models are asked and what

@@ -171,7 +171,7 @@ func (p *Plan) checkNames() error {
 // a mistake in an oracle script, a cost budget on a model without a price.
 func (p *Plan) check() error {
 	for _, m := range p.Suite.Models {
-		if p.Suite.Budgets.Money() && p.price(m) == nil {
+		if _, known := p.price(m); !known && p.Suite.Budgets.Money() {
 			return p.Suite.Budgets.Errorf("remove the budget in USD, or give the model a price", "the price of %s is unknown", m)
 		}
 		on := p.armsOn(m)

@@ -24,8 +24,8 @@ type Card struct {
 	// Seed sends every call of a repetition the same seed, a number of 31 bits
 	// that is derived from the repetition's luck.
 	Seed   bool
-	Window int          // context window in tokens; 0 = unknown
-	Price  *loop.Prices // nil = unknown
+	Window int           // context window in tokens; 0 = unknown
+	Price  pricing.Price // classes of tokens whose price is nil are unknown
 }
 
 // IsSimulated reports whether a model id names a simulated model.
@@ -60,9 +60,9 @@ func (s *Spec) window() int {
 	return tighter(s.Scenario.Limits.ContextWindow, s.Card.Window)
 }
 
-// Asked are the params and the context window with which the model is asked. The
-// window is 0 when nobody says.
-func (s *Spec) Asked() (model.Params, int) { return s.params(), s.window() }
+// Bounds are the longest answer that is asked for and the context window, in
+// tokens; 0 = nobody says.
+func (s *Spec) Bounds() (maxTokens, window int) { return s.params().MaxTokens, s.window() }
 
 // tighter is the smaller of two bounds of which zero is none.
 func tighter(a, b int) int {
@@ -72,17 +72,24 @@ func tighter(a, b int) int {
 	return a
 }
 
-// Prices gives the loop the price of a model, where it is known; else nil. Those
-// of simulated models are declared, those of others stand in their card.
-func Prices(id string, card *Card) map[string]loop.Prices {
-	if !IsSimulated(id) {
-		if card == nil || card.Price == nil {
-			return nil
-		}
-		return map[string]loop.Prices{id: *card.Price}
+// PriceOf is what a model's tokens cost; false when that is not known of every
+// class. Prices of simulated models are declared, those of others stand in their
+// card.
+func PriceOf(id string, card *Card) (pricing.Price, bool) {
+	var p pricing.Price
+	switch {
+	case IsSimulated(id):
+		p, _ = pricing.Simulated().Lookup(id)
+	case card != nil:
+		p = card.Price
 	}
-	p, ok := pricing.Simulated().Lookup(id)
-	if !ok || p.Input == nil || p.CacheRead == nil || p.CacheWrite == nil || p.Output == nil {
+	return p, p.Input != nil && p.CacheRead != nil && p.CacheWrite != nil && p.Output != nil
+}
+
+// Prices gives the loop the price of a model, where it is known; else nil.
+func Prices(id string, card *Card) map[string]loop.Prices {
+	p, ok := PriceOf(id, card)
+	if !ok {
 		return nil
 	}
 	return map[string]loop.Prices{id: {InputUncached: int64(*p.Input), CacheRead: int64(*p.CacheRead),

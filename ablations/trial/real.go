@@ -21,15 +21,21 @@ type RealTime struct {
 // stopwatch measures a trial on a real model. A nil one, that of a simulated
 // model, measures nothing and leaves time virtual.
 type stopwatch struct {
+	wall   func() time.Time
 	began  time.Time
 	others time.Duration // in calls and waits
 }
 
-func (s *Spec) startWatch() *stopwatch {
+func (s *Spec) startWatch(o *Options) *stopwatch {
 	if IsSimulated(s.Model) {
 		return nil
 	}
-	return &stopwatch{began: time.Now()}
+	w := &stopwatch{wall: o.Wall}
+	if w.wall == nil {
+		w.wall = func() time.Time { return time.Time{} } // nobody wants to know
+	}
+	w.began = w.wall()
+	return w
 }
 
 // over puts a trial on real time: its clock is the machine's, and what is not the
@@ -45,14 +51,14 @@ func (w *stopwatch) over(d *loop.Deps, tools *tool.Set) {
 }
 
 // since counts what passed since a call began.
-func (w *stopwatch) since(start time.Time) { w.others += time.Since(start) }
+func (w *stopwatch) since(start time.Time) { w.others += w.wall().Sub(start) }
 
-// stop ends the measurement.
+// stop ends the measurement; nil when there was none.
 func (w *stopwatch) stop() *RealTime {
-	if w == nil {
+	if w == nil || w.began.IsZero() {
 		return nil
 	}
-	ended := time.Now()
+	ended := w.wall()
 	return &RealTime{Began: w.began.UTC(), Ended: ended.UTC(), Harness: max(ended.Sub(w.began)-w.others, 0)}
 }
 
@@ -74,7 +80,7 @@ func (c *realClock) Lapse(start, declared, limit time.Duration) (took, want time
 
 // Sleep implements clock.Clock.
 func (c *realClock) Sleep(ctx context.Context, d time.Duration) error {
-	defer c.watch.since(time.Now())
+	defer c.watch.since(c.watch.wall())
 	return c.Real.Sleep(ctx, d)
 }
 
@@ -85,7 +91,7 @@ type timedModel struct {
 
 // Generate implements model.Model.
 func (m timedModel) Generate(ctx context.Context, req *model.Request, onDelta func(model.Delta)) (*model.Response, error) {
-	defer m.watch.since(time.Now())
+	defer m.watch.since(m.watch.wall())
 	return m.Model.Generate(ctx, req, onDelta)
 }
 
@@ -97,7 +103,7 @@ type timedTools struct {
 
 // Run implements tool.Runner.
 func (t timedTools) Run(ctx context.Context, op *tool.Op) tool.Result {
-	defer t.watch.since(time.Now())
+	defer t.watch.since(t.watch.wall())
 	res := t.Set.Run(ctx, op)
 	if !res.Declared {
 		res.Took = 0 // it is measured

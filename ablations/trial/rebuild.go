@@ -17,6 +17,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/tool/builtin"
 	"github.com/harnessbench/harnessbench/loop/tool/mock"
 	"github.com/harnessbench/harnessbench/recorder/session"
+	"github.com/harnessbench/harnessbench/results/pricing"
 )
 
 // extra is the part of a configuration that the loop keeps but does not read.
@@ -218,7 +219,8 @@ func RecordedCard(h *session.Header) (*Card, error) {
 	card := &Card{MaxTokens: c.Params.MaxTokens, Temperature: c.Params.Temperature, TopP: c.Params.TopP,
 		Seed: c.Params.Seed != nil, Window: c.Window}
 	if p, ok := c.Prices[h.Model]; ok {
-		card.Price = &loop.Prices{InputUncached: p.InputUncached, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite, Output: p.Output}
+		micro := func(n int64) *pricing.Micro { return new(pricing.Micro(n)) }
+		card.Price = pricing.Price{Model: h.Model, Input: micro(p.InputUncached), CacheRead: micro(p.CacheRead), CacheWrite: micro(p.CacheWrite), Output: micro(p.Output)}
 	}
 	return card, nil
 }

@@ -39,6 +39,8 @@ type Options struct {
 	Overwrite bool
 	// Provider makes the model where it is not a simulated one.
 	Provider Provider
+	// Wall is the machine's clock, for Outcome.Real; nil = that is left out.
+	Wall func() time.Time
 	// Model, when set, wraps the trial's model: sharing, budgets, limits.
 	Model func(model.Model) model.Model
 	// Drive, when set, may change what the loop acts through before it starts: a
@@ -78,7 +80,7 @@ func (s *Spec) run(ctx context.Context, o *Options) (out *Outcome, err error) {
 	if err != nil {
 		return nil, err
 	}
-	watch := s.startWatch()
+	watch := s.startWatch(o)
 	out, err = s.record(ctx, ws, file, o, watch)
 	if cerr := file.Close(); err == nil {
 		err = cerr

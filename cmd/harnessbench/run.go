@@ -154,7 +154,7 @@ func caution(a *app, w *runWork) {
 	}
 	if w.used != nil {
 		for _, m := range w.used.Models {
-			if card := plan.Card(m.ID); card.Price == nil {
+			if _, known := trial.PriceOf(m.ID, plan.Card(m.ID)); !known {
 				fmt.Fprintf(a.stderr, "caution: the price of %s is unknown, and so is every cost on it\n", cli.SanitizeLine(m.ID))
 			}
 		}
