@@ -50,31 +50,12 @@ type Limits struct {
 // when its limits do not say.
 const DefaultConcurrency = 16
 
-// Timeouts of a call. Zero is unset: the default of [Timeouts.Filled].
+// Timeouts of a call. Zero is unset: the adapter's default.
 type Timeouts struct {
 	Connect   Duration `yaml:"connect" json:"connect,omitzero" doc:"until a connection stands; default 10s"`
-	FirstByte Duration `yaml:"first_byte" json:"first_byte,omitzero" doc:"from the request to the first byte of the answer; default 2m when streamed, else the whole call's"`
-	Idle      Duration `yaml:"idle" json:"idle,omitzero" doc:"between two pieces of an answer; default 1m"`
-	Whole     Duration `yaml:"whole" json:"whole,omitzero" doc:"the whole call; default 10m"`
-}
-
-// Filled returns t with defaults where it is unset. An answer that is not
-// streamed comes whole, so its first byte has the time of the whole call.
-func (t Timeouts) Filled(stream bool) Timeouts {
-	or := func(d *Duration, def Duration) {
-		if *d == 0 {
-			*d = def
-		}
-	}
-	or(&t.Connect, Duration(10*time.Second))
-	or(&t.Idle, Duration(time.Minute))
-	or(&t.Whole, Duration(10*time.Minute))
-	first := t.Whole
-	if stream {
-		first = min(t.Whole, Duration(2*time.Minute))
-	}
-	or(&t.FirstByte, first)
-	return t
+	FirstByte Duration `yaml:"first_byte" json:"first_byte,omitzero" doc:"from there to the first byte of the answer; default 10m"`
+	Idle      Duration `yaml:"idle" json:"idle,omitzero" doc:"silence between two bytes of an answer; default 2m"`
+	Whole     Duration `yaml:"whole" json:"whole,omitzero" doc:"the whole call; default 30m"`
 }
 
 // Model is a model of a provider.
@@ -96,7 +77,8 @@ type Params struct {
 	TopP            *float64        `yaml:"top_p" json:"top_p,omitempty" min:"0" max:"1"`
 	Seed            bool            `yaml:"seed" json:"seed,omitempty" doc:"send a seed, another one for every repetition"`
 	ReasoningEffort string          `yaml:"reasoning_effort" json:"reasoning_effort,omitempty" doc:"as the provider has it, for example low"`
-	ResponseFormat  json.RawMessage `yaml:"response_format" json:"response_format,omitempty" doc:"as the wire API has it, for example {type: json_object}"`
+	SendReasoning   bool            `yaml:"send_reasoning" json:"send_reasoning,omitempty" doc:"send the reasoning of earlier turns back as reasoning_content; few providers want it, some refuse it"`
+	ResponseFormat  json.RawMessage `yaml:"response_format" json:"response_format,omitempty" doc:"as the wire API has it: {type: json_object}, or {type: json_schema, json_schema: {name: ..., strict: ..., schema: {...}}}"`
 	Extra           json.RawMessage `yaml:"extra" json:"extra,omitempty" doc:"members that are added to the request as they are"`
 }
 

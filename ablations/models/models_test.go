@@ -116,24 +116,6 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-func TestTimeouts(t *testing.T) {
-	s, m := Duration(time.Second), Duration(time.Minute)
-	for _, c := range []struct {
-		in     Timeouts
-		stream bool
-		want   Timeouts
-	}{
-		{Timeouts{}, true, Timeouts{10 * s, 2 * m, m, 10 * m}},
-		{Timeouts{}, false, Timeouts{10 * s, 10 * m, m, 10 * m}},
-		{Timeouts{Whole: m}, true, Timeouts{10 * s, m, m, m}},
-		{Timeouts{1, 2, 3, 4}, false, Timeouts{1, 2, 3, 4}},
-	} {
-		if got := c.in.Filled(c.stream); got != c.want {
-			t.Errorf("%+v, %v: %+v", c.in, c.stream, got)
-		}
-	}
-}
-
 func TestParseRefuses(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"models/v1", "models/v9", `m.yaml:1:9: schema is "harnessbench/models/v9"; write harnessbench/models/v1`},
@@ -146,7 +128,9 @@ func TestParseRefuses(t *testing.T) {
 		{"api: openai", "api: carrier-pigeon", `m.yaml:6:10: api is "carrier-pigeon"; use openai`},
 		{"base_url: https://api.openai.com/v1/", "base_url: api.openai.com", "m.yaml:7:15: base_url is no http or https URL"},
 		{"https://api.openai.com/v1/", "https://user:pw@api.openai.com/v1/", "holds a user or password"},
-		{"https://api.openai.com/v1/", "https://api.openai.com/v1?key=x", "has a query"},
+		{"https://api.openai.com/v1/", "https://api.openai.com/v1?key=x", "has a query that can carry a secret"},
+		{"https://api.openai.com/v1/", "https://api.openai.com/v1?a=0123456789abcdefghij", "has a query that can carry a secret"},
+		{"https://api.openai.com/v1/", "https://api.openai.com/v1#x", "has a fragment"},
 		{"https://api.openai.com/v1/", "https://api.openai.com/v1/chat/completions", "ends in /chat/completions"},
 		{"    base_url: https://api.openai.com/v1/\n", "", `the key "base_url" is missing`},
 		{"key_env:", "api_key:", `m.yaml:8:5: unknown key "api_key"`},
@@ -172,7 +156,11 @@ func TestParseRefuses(t *testing.T) {
 		{"temperature: 0", "temperature: 2.5", "m.yaml:22:20: temperature is 2.5; use 0 to 2"},
 		{"top_p: 0.9", "top_p: 0", "top_p is 0"},
 		{"reasoning_effort: low", "reasoning_effort: very low", "no reasoning effort"},
-		{"{type: json_object}", "json_object", "a response_format is a mapping with a type"},
+		{"{type: json_object}", "json_object", "response_format has no type json_object or json_schema"},
+		{"{type: json_object}", "{type: text}", "response_format has no type json_object or json_schema"},
+		{"{type: json_object}", "{type: json_object, strict: true}", `unknown key "strict"`},
+		{"{type: json_object}", "{type: json_schema, json_schema: {name: a}}", `the key "schema" is missing`},
+		{"{type: json_object}", "{type: json_schema}", `the key "json_schema" is missing`},
 		{"service_tier: flex", "messages: []", `m.yaml:27:15: extra cannot set "messages"`},
 		{"{service_tier: flex, n_probs: 1.50}", "[a]", "extra is no mapping"},
 		{"output: null", "output: free", "a price is a number, not a string"},
@@ -272,6 +260,13 @@ func TestOpen(t *testing.T) {
 	}
 	env["OPENAI_BASE_URL"] = "http://127.0.0.1:1234/v1/"
 	if f, err = Open("", get); err != nil || f.Providers[0].BaseURL != "http://127.0.0.1:1234/v1" {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if f.Providers[0].KeyEnv != "" {
+		t.Error("an endpoint of one's own needs a key although there is none")
+	}
+	env["OPENAI_API_KEY"] = "k"
+	if f, err = Open("", get); err != nil || f.Providers[0].KeyEnv != "OPENAI_API_KEY" {
 		t.Errorf("%+v, %v", f, err)
 	}
 	env["OPENAI_BASE_URL"] = "https://user:sk-abcdefghijklmnop@host/v1"

@@ -37,14 +37,17 @@ func Open(path string, getenv func(string) string) (*File, error) {
 
 // Default is what holds without a models file: the provider openai, at
 // OPENAI_BASE_URL or at OpenAI itself, with the key in OPENAI_API_KEY, and any of
-// its models, at unknown prices.
+// its models, at unknown prices. An endpoint of one's own needs no key.
 func Default(getenv func(string) string) (*File, error) {
 	p := Provider{ID: "openai", API: APIOpenAI, BaseURL: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY", AnyModel: true}
 	if u := getenv("OPENAI_BASE_URL"); u != "" {
 		if bad, fix := badURL(u); bad != "" {
 			return nil, fmt.Errorf("the environment variable OPENAI_BASE_URL %s; %s", bad, fix)
 		}
-		p.BaseURL = strings.TrimRight(u, "/")
+		p.BaseURL = trimSlash(u)
+		if getenv(p.KeyEnv) == "" {
+			p.KeyEnv = ""
+		}
 	}
 	return &File{Schema: Schema, Providers: []Provider{p}}, nil
 }
@@ -152,7 +155,7 @@ func (p *Provider) check(n *strictyaml.Node) error {
 	if bad, fix := badURL(p.BaseURL); bad != "" {
 		return n.Get("base_url").Errorf(fix, "base_url %s", bad)
 	}
-	p.BaseURL = strings.TrimRight(p.BaseURL, "/")
+	p.BaseURL = trimSlash(p.BaseURL)
 	if p.API == "" {
 		p.API = APIOpenAI
 	}
@@ -172,12 +175,22 @@ func badURL(s string) (bad, fix string) {
 		return "is no http or https URL", "write for example http://127.0.0.1:8000/v1"
 	case u.User != nil:
 		return "holds a user or password", "write the name of a variable into key_env, or ${NAME} into a header"
-	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
-		return "has a query or a fragment", "keep what stands before it"
+	case u.Fragment != "":
+		return "has a fragment", "keep what stands before the #"
+	case secretQuery(u):
+		return "has a query that can carry a secret", "write the name of a variable into key_env, or ${NAME} into a header"
 	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions"):
 		return "ends in /chat/completions", "keep what stands before that"
 	}
 	return "", ""
+}
+
+// trimSlash takes slashes from the end of a URL without a query.
+func trimSlash(s string) string {
+	if strings.Contains(s, "?") {
+		return s
+	}
+	return strings.TrimRight(s, "/")
 }
 
 func (m *Model) check(n *strictyaml.Node) error {
@@ -199,12 +212,43 @@ func (m *Model) check(n *strictyaml.Node) error {
 	if e := m.Params.ReasoningEffort; len(e) > 32 || strings.Trim(e, "abcdefghijklmnopqrstuvwxyz") != "" {
 		return at.Get("reasoning_effort").Errorf("use a word such as low", "%.60q is no reasoning effort", e)
 	}
-	if rf := at.Get("response_format"); rf != nil && rf.Kind != strictyaml.Null {
-		if t := rf.Get("type"); t == nil || t.Kind != strictyaml.String {
-			return rf.Errorf("write for example {type: json_object}", "a response_format is a mapping with a type")
-		}
+	if err := checkFormat(at.Get("response_format")); err != nil {
+		return err
 	}
 	return checkExtra(at.Get("extra"))
+}
+
+// checkFormat takes the two formats that adapters know.
+func checkFormat(n *strictyaml.Node) error {
+	if n == nil || n.Kind == strictyaml.Null {
+		return nil
+	}
+	kind := n.Get("type")
+	switch {
+	case kind == nil || kind.Value != "json_object" && kind.Value != "json_schema":
+		return n.Errorf("write {type: json_object}, or leave it out for text", "response_format has no type json_object or json_schema")
+	case kind.Value == "json_object":
+		var f struct {
+			Type string `yaml:"type"`
+		}
+		return strictyaml.Decode(n, &f)
+	}
+	var f struct {
+		Type string `yaml:"type"`
+		Spec struct {
+			Name        string           `yaml:"name"`
+			Description string           `yaml:"description"`
+			Strict      bool             `yaml:"strict"`
+			Schema      *strictyaml.Node `yaml:"schema,required"`
+		} `yaml:"json_schema,required"`
+	}
+	if err := strictyaml.Decode(n, &f); err != nil {
+		return err
+	}
+	if s := f.Spec.Schema; s.Kind != strictyaml.Map {
+		return s.Errorf("write a JSON Schema", "schema is no mapping")
+	}
+	return nil
 }
 
 // owned are the members of a request that have keys of their own here, or that

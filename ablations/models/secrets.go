@@ -2,6 +2,7 @@ package models
 
 import (
 	"net/textproto"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -68,15 +69,28 @@ func (p *Provider) checkHeaders(n *strictyaml.Node) error {
 			return value.Errorf("write ${NAME}, the name of an environment variable", "this value has a ${ without a name")
 		}
 		rest := strings.TrimSpace(variable.ReplaceAllString(value.Value, ""))
-		if looksRandom(rest) || secretHeader(name) && !slices.Contains([]string{"", "bearer", "basic", "token"}, strings.ToLower(rest)) {
+		if looksRandom(rest) || secretName(name) && !slices.Contains([]string{"", "bearer", "basic", "token"}, strings.ToLower(rest)) {
 			return value.Errorf("write ${NAME} and put the secret into that environment variable", "the header %s can carry a secret, which does not belong into this file", name)
 		}
 	}
 	return nil
 }
 
-// secretHeader reports whether a header's purpose is to carry a secret.
-func secretHeader(name string) bool {
+// secretQuery reports whether a URL's query can carry a secret; a version does
+// not.
+func secretQuery(u *url.URL) bool {
+	q, err := url.ParseQuery(u.RawQuery)
+	for name, values := range q {
+		if secretName(name) || slices.ContainsFunc(values, looksRandom) {
+			return true
+		}
+	}
+	return err != nil
+}
+
+// secretName reports whether a header's or parameter's purpose is to carry a
+// secret.
+func secretName(name string) bool {
 	name = strings.ToLower(name)
 	for _, w := range []string{"authorization", "cookie", "key", "token", "secret", "password"} {
 		if strings.Contains(name, w) {
