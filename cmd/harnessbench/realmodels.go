@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/harnessbench/harnessbench/ablations/models"
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
+	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/provider"
+	"github.com/harnessbench/harnessbench/loop/model/limit"
 )
 
 // modelsFlag adds --models.
@@ -79,19 +82,28 @@ func resumeModels(plan *design.Plan, kept *models.File, file string) (*models.Fi
 	return kept, nil
 }
 
-// reach makes what asks the models of a run. A key that the environment does not
-// have is an error with exit 3, before anything is run.
-func reach(used *models.File) (trial.Provider, error) {
+// reach makes what asks the models of a run; nil when all are simulated. A key
+// that the environment does not have is an error with exit 3, before anything is
+// run.
+func reach(used *models.File) (*provider.Provider, error) {
 	if used == nil {
 		return nil, nil
 	}
-	p, err := newProvider(used, os.Getenv)
-	return p, cli.WithCode(cli.CannotJudge, err)
-}
-
-// newProvider is what package provider gives.
-var newProvider = func(*models.File, func(string) string) (trial.Provider, error) {
-	return nil, errors.New("no adapter")
+	p, err := provider.New(used, os.Getenv)
+	if err != nil {
+		return nil, cli.WithCode(cli.Wrong, err)
+	}
+	for _, m := range used.Models {
+		err := p.Check(m.ID)
+		var missing *provider.MissingError
+		if errors.As(err, &missing) {
+			return nil, &cli.Exit{Code: cli.CannotJudge, Err: fmt.Errorf("model %s: %w", m.ID, err), Hint: "export it and try again; nothing was run"}
+		}
+		if err != nil {
+			return nil, cli.WithCode(cli.Wrong, err)
+		}
+	}
+	return p, nil
 }
 
 // places says how many trials on models of a provider can run at a time: as many
@@ -107,4 +119,36 @@ func places(used *models.File) func(string) int {
 		}
 		return models.DefaultConcurrency
 	}
+}
+
+// accountsEvery is how often a run looks how its accounts stand.
+const accountsEvery = 15 * time.Second
+
+// watchAccounts says on stderr when a provider holds the run back, until the
+// returned function is called.
+func watchAccounts(bar *cli.Progress, p *provider.Provider) (stop func()) {
+	if p == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(accountsEvery)
+		defer tick.Stop()
+		calls, throttled := map[string]int64{}, map[string]int64{}
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			for _, a := range p.Accounts() {
+				if n := a.Throttled - throttled[a.Provider]; n > 0 || a.Breaker != limit.Closed {
+					bar.Note("provider %s: %.0f requests/min, %d in flight, %d waiting, %s in the last %s, breaker %s", a.Provider,
+						float64(a.Calls-calls[a.Provider])/accountsEvery.Minutes(), a.InFlight, a.Waiting, cli.Count(int(n), "429"), accountsEvery, a.Breaker)
+				}
+				calls[a.Provider], throttled[a.Provider] = a.Calls, a.Throttled
+			}
+		}
+	}()
+	return func() { close(done) }
 }

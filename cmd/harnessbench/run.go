@@ -15,6 +15,7 @@ import (
 	"github.com/harnessbench/harnessbench/ablations/models"
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
+	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/provider"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/results"
 	"github.com/harnessbench/harnessbench/results/report"
@@ -115,9 +116,11 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 	caution(a, work)
 	began := time.Now()
 	bar := a.progress("trials", len(plan.Trials), results.Pass, results.Fail, results.Ungraded)
+	unwatch := watchAccounts(bar, work.real)
 	done, err := ablations.Run(ctx, plan, ablations.RunOptions{Dir: dir, Resume: f.resume != "", Concurrency: f.concurrency,
-		Sync: sync[0], SyncReal: sync[1], GradeTimeout: f.grading, Provider: work.ask, Places: places(work.used),
+		Sync: sync[0], SyncReal: sync[1], GradeTimeout: f.grading, Provider: work.ask(), Places: places(work.used),
 		Stop: cli.Stopping(ctx), Done: func(row *results.Trial) { bar.Done(row.Verdict, row.SpentUSD) }})
+	unwatch()
 	bar.Close()
 	stopped := errors.Is(err, ablations.ErrStopped)
 	if err != nil && !stopped {
@@ -183,9 +186,17 @@ func verdict(plan *design.Plan, sum *report.Summary, done ablations.Progress) er
 type runWork struct {
 	plan *design.Plan
 	dir  string
-	used *models.File   // what it uses of the models file; nil when all models are simulated
-	ask  trial.Provider // nil likewise
-	keep func() error   // writes run.json, once the folder is locked
+	used *models.File       // what it uses of the models file; nil when all models are simulated
+	real *provider.Provider // nil likewise
+	keep func() error       // writes run.json, once the folder is locked
+}
+
+// ask is how trials get their models; nil when all are simulated.
+func (w *runWork) ask() trial.Provider {
+	if w.real == nil {
+		return nil
+	}
+	return w.real.Model
 }
 
 // plan makes the plan and its run folder, or opens those of an interrupted run.
@@ -229,7 +240,7 @@ func (f *runFlags) plan(args []string) (*runWork, error) {
 	if w.plan, err = shardOf(plan, f.shard); err != nil {
 		return nil, cli.WithCode(cli.Wrong, err)
 	}
-	if w.ask, err = reach(used); err != nil {
+	if w.real, err = reach(used); err != nil {
 		return nil, err
 	}
 	if w.dir, err = runFolder(f.out, suite.Name); err != nil {
@@ -279,7 +290,7 @@ func reopen(dir, modelsFile string) (*runWork, error) {
 	if w.used, err = resumeModels(w.plan, m.ModelsFile, modelsFile); err != nil {
 		return nil, err
 	}
-	w.ask, err = reach(w.used)
+	w.real, err = reach(w.used)
 	w.keep = func() error {
 		if modelsFile == "" {
 			return nil
