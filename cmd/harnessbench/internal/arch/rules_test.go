@@ -56,10 +56,10 @@ var allowed = []row{
 	{"recorder/session", "loop/model loop/event", "the format is a leaf that readers can use without the loop"},
 	{"recorder/internal", "loop/model loop/event recorder/session", "what the recorder's tests share"},
 	{"recorder", "loop/model loop/event recorder/session recorder/internal/...", "a sink that writes sessions"},
-	{"recorder/wire", "loop/model loop/model/... loop/event loop/clock recorder recorder/session recorder/wire/... replayer", "the endpoint over recorder and replayer"},
+	{"recorder/wire", "loop/model loop/model/... loop/event loop/clock loop/redact recorder recorder/session recorder/wire/... replayer", "the endpoint over recorder and replayer"},
 	{"recorder/wire/dialect", "loop/model", "the shapes of the wire APIs, no network"},
 	{"recorder/wire/canon", "loop/model recorder/wire/dialect loop/redact", "canonical requests of any API"},
-	{"recorder/wire/tape", "loop/model loop/event recorder/session recorder/wire/dialect recorder/wire/canon loop/redact replayer", "recorded traffic as a session, and its strict replay"},
+	{"recorder/wire/tape", "loop/model loop/event recorder recorder/session recorder/wire/dialect recorder/wire/canon loop/redact replayer", "recorded traffic as a session, and its strict replay"},
 	{"replayer", "loop/... recorder recorder/session ablations/trial graders graders/check", "drives the loop from a session, and grades what that left"},
 
 	{"scenarios", "graders/check scenarios/...", "pure data: no loop, no session"},
