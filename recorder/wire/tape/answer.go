@@ -1,10 +1,8 @@
 package tape
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/harnessbench/harnessbench/loop/model"
@@ -66,6 +64,7 @@ func (rec *Recorder) prepare(x *Exchange) (*prepared, error) {
 		return nil, err
 	}
 	p.read()
+	rec.cleanItems(p)
 	return p, nil
 }
 
@@ -113,16 +112,21 @@ func (p *prepared) read() {
 	}
 }
 
-// hide redacts bytes; what the caller holds is not changed.
-func (rec *Recorder) hide(b []byte) []byte {
-	if rec.redact == nil || len(b) == 0 {
-		return b
+// cleanItems redacts what was put together from the pieces of a stream, in which
+// a secret may have been hidden by the JSON between them.
+func (rec *Recorder) cleanItems(p *prepared) {
+	if p.failed != nil {
+		p.failed.Message = rec.clean(p.failed.Message)
+		return
 	}
-	out := rec.redact.Bytes(slices.Clone(b))
-	if len(out) != len(b) { // frames would be cut at the wrong places
-		out = bytes.Repeat([]byte{'*'}, len(b))
+	for i := range p.answer.Items {
+		it := &p.answer.Items[i]
+		it.Text, it.Evidence = rec.clean(it.Text), rec.clean(it.Evidence)
+		it.Call.Name, it.Call.Args = rec.clean(it.Call.Name), rec.clean(it.Call.Args)
 	}
-	return out
 }
 
-func (rec *Recorder) clean(s string) string { return string(rec.hide([]byte(s))) }
+// hide redacts bytes; what the caller holds is not changed.
+func (rec *Recorder) hide(b []byte) []byte { return rec.redact.Bytes(b) }
+
+func (rec *Recorder) clean(s string) string { return rec.redact.Text(s) }

@@ -1,27 +1,50 @@
 package tape
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/wire/canon"
 )
 
 // maxValue is how many bytes of a value a divergence quotes.
 const maxValue = 400
 
-// set compares two JSON values: pointer, values, and a diff where texts are long.
-func (d *Divergence) set(base string, recorded, actual []byte) {
-	was, now := decoded(recorded), decoded(actual)
-	at, a, b := firstUnequal(base, was, now)
-	d.Pointer, d.Recorded, d.Actual = at, shorten(a, maxValue), shorten(b, maxValue)
-	if len(a) > maxValue || len(b) > maxValue || strings.Contains(a, "\n") || strings.Contains(b, "\n") {
+// parts fills in where two parts differ; base points to the new one in the
+// request as sent.
+func (d *Divergence) parts(base string, recorded, actual *model.Part) {
+	pointer, a, b := canon.Diff(recorded, actual)
+	d.values(base+pointer, a, b)
+}
+
+// params fills in where two sets of params differ.
+func (d *Divergence) params(recorded, actual []byte) {
+	pointer, a, b, _ := canon.DiffJSON(recorded, actual)
+	d.values(pointer, a, b)
+}
+
+// values says what stands at the pointer on both sides: JSON, "" = nothing. Texts
+// are shown as they are, long ones as a diff of their lines too.
+func (d *Divergence) values(pointer, recorded, actual string) {
+	a, b := say(recorded), say(actual)
+	d.Pointer, d.Recorded, d.Actual = pointer, shorten(a, maxValue), shorten(b, maxValue)
+	if recorded != "" && actual != "" && (len(a) > maxValue || len(b) > maxValue || strings.Contains(a+b, "\n")) {
 		d.Diff = lineDiff(a, b)
 	}
+}
+
+// say is a value for people.
+func say(value string) string {
+	if value == "" {
+		return "nothing"
+	}
+	if s, ok := canon.Text(value); ok {
+		return s
+	}
+	return value
 }
 
 // after is the place behind the last part of a request as sent.
@@ -34,78 +57,6 @@ func after(r *canon.Request) string {
 		}
 	}
 	return ""
-}
-
-func decoded(b []byte) (v any) {
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.UseNumber()
-	if dec.Decode(&v) != nil {
-		return string(b)
-	}
-	return v
-}
-
-// firstUnequal walks two values in the order of names.
-func firstUnequal(at string, a, b any) (pointer, was, now string) {
-	switch av := a.(type) {
-	case map[string]any:
-		if bv, ok := b.(map[string]any); ok {
-			names := make([]string, 0, len(av)+len(bv))
-			for name := range av {
-				names = append(names, name)
-			}
-			for name := range bv {
-				if _, both := av[name]; !both {
-					names = append(names, name)
-				}
-			}
-			slices.Sort(names)
-			for _, name := range names {
-				x, inA := av[name]
-				y, inB := bv[name]
-				p := at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-				switch {
-				case !inA:
-					return p, "nothing", valueText(y)
-				case !inB:
-					return p, valueText(x), "nothing"
-				}
-				if !equalValues(x, y) {
-					return firstUnequal(p, x, y)
-				}
-			}
-		}
-	case []any:
-		if bv, ok := b.([]any); ok {
-			for i := range max(len(av), len(bv)) {
-				p := at + "/" + strconv.Itoa(i)
-				switch {
-				case i >= len(av):
-					return p, "nothing", valueText(bv[i])
-				case i >= len(bv):
-					return p, valueText(av[i]), "nothing"
-				case !equalValues(av[i], bv[i]):
-					return firstUnequal(p, av[i], bv[i])
-				}
-			}
-		}
-	}
-	return at, valueText(a), valueText(b)
-}
-
-func equalValues(a, b any) bool {
-	return valueText(a) == valueText(b) && fmt.Sprintf("%T", a) == fmt.Sprintf("%T", b)
-}
-
-func valueText(v any) string {
-	if s, ok := v.(string); ok {
-		return s
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(b)
 }
 
 // shorten cuts a text at whole UTF-8 sequences, with a mark.

@@ -102,13 +102,13 @@ func (d *Divergence) compare(x *Exchange, r *canon.Request) (notes []string) {
 		d.Pointer, d.Recorded, d.Actual = "/stream", strconv.FormatBool(x.Request.Stream), strconv.FormatBool(r.Stream)
 		return nil
 	case at == recorded && at == len(r.Parts):
-		d.set("", x.Request.Params, r.Params)
+		d.params(x.Request.Params, r.Params)
 		return nil
 	}
 	if !sameParams {
-		var params Divergence
-		params.set("", x.Request.Params, r.Params)
-		notes = append(notes, fmt.Sprintf("params differ too, at %s: recorded %s, now %s", params.Pointer, shorten(params.Recorded, 80), shorten(params.Actual, 80)))
+		var p Divergence
+		p.params(x.Request.Params, r.Params)
+		notes = append(notes, fmt.Sprintf("params differ too, at %s: recorded %s, now %s", p.Pointer, shorten(p.Recorded, 80), shorten(p.Actual, 80)))
 	}
 	d.Part = &at
 	if recorded != len(r.Parts) {
@@ -116,15 +116,15 @@ func (d *Divergence) compare(x *Exchange, r *canon.Request) (notes []string) {
 	}
 	switch {
 	case at == recorded:
-		d.Pointer, d.Recorded, d.Actual = r.Pointers[at], "nothing", shorten(string(r.Parts[at].JSON), maxValue)
+		d.parts(r.Pointers[at], nil, r.Parts[at])
 	case at == len(r.Parts):
-		d.Pointer, d.Recorded, d.Actual = after(r), shorten(string(x.at.up(at+1).part.JSON), maxValue), "nothing"
+		d.parts(after(r), x.at.up(at+1).part, nil)
 	default:
 		was, now := x.at.up(at+1).part, r.Parts[at]
 		if was.Kind != now.Kind || was.Role != now.Role {
 			notes = append(notes, fmt.Sprintf("a part of kind %s %s was recorded, now it is %s %s", was.Kind, was.Role, now.Kind, now.Role))
 		}
-		d.set(r.Pointers[at], was.JSON, now.JSON)
+		d.parts(r.Pointers[at], was, now)
 	}
 	return notes
 }

@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 
@@ -109,33 +110,30 @@ func (p *Player) assign(hint string, r *canon.Request, k key) (lane *playLane, k
 	if lane = p.talks[talk]; lane != nil {
 		return lane, lane.root.Of(r.Root)
 	}
-	var first *playLane
+	var free, rooted, exact *playLane
 	for _, l := range p.lanes {
-		switch {
-		case l.taken:
-		case l.root.Of(r.Root) && l.find(k, r.Stream) >= 0:
-			lane, known = l, true
-		case l.root.Of(r.Root) && !known:
-			lane, known = l, true
-			continue
-		case first == nil:
-			first = l
-			continue
-		default:
+		if l.taken {
 			continue
 		}
-		if known {
+		if free == nil {
+			free = l
+		}
+		if !l.root.Of(r.Root) {
+			continue
+		}
+		if rooted == nil {
+			rooted = l
+		}
+		if l.find(k, r.Stream) >= 0 {
+			exact = l
 			break
 		}
 	}
-	if lane == nil {
-		lane = first
-	}
-	if lane != nil {
+	if lane = cmp.Or(exact, rooted, free); lane != nil {
 		lane.taken = true
 		p.talks[talk] = lane
 	}
-	return lane, known
+	return lane, rooted != nil
 }
 
 // find returns the first recorded request that is equal and not served yet, -1

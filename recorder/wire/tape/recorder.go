@@ -13,42 +13,45 @@ import (
 
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/redact"
 	"github.com/harnessbench/harnessbench/recorder"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/recorder/wire/canon"
 )
 
-// Redactor takes secrets out of bytes and keeps their length, as redact.Redactor
-// does.
-type Redactor interface {
-	Bytes(b []byte) []byte
-}
-
 // Head says what a recording is of.
 type Head struct {
 	Scenario    string            // id for the header; "" = "wire"
-	Upstream    string            // base URL that requests are passed on to, without credentials
-	Normalisers []string          // names of the declared normalisers, in their order
+	Upstream    string            // base URL that requests are passed on to; credentials in it are not recorded
+	Normalisers []string          // as canon.Normalisers takes them, in their order
 	Labels      map[string]string // annotations
-	Redact      Redactor          // nil = nothing is redacted
+	Redact      *redact.Redactor  // nil = nothing is redacted
 }
 
-// host is the upstream's host and port, "unknown" where there is none.
-func (h *Head) host() string {
-	_, rest, ok := strings.Cut(h.Upstream, "://")
+// upstream is the base URL without what may be a credential: user, query and
+// fragment.
+func (h *Head) upstream() (url, host string) {
+	scheme, rest, ok := strings.Cut(h.Upstream, "://")
 	if !ok {
-		rest = h.Upstream
+		scheme, rest = "", h.Upstream
+	} else {
+		scheme += "://"
 	}
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+	if i := strings.IndexAny(rest, "?#"); i >= 0 {
 		rest = rest[:i]
 	}
-	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
-		rest = rest[i+1:]
+	host, path, _ := strings.Cut(rest, "/")
+	if path != "" {
+		path = "/" + path
 	}
-	if rest == "" {
-		return "unknown"
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		host = host[i+1:]
 	}
-	return rest
+	url = scheme + host + path
+	if host == "" {
+		host = "unknown"
+	}
+	return url, host
 }
 
 // header is the session header. Its model is "wire/" + the upstream's host: what
@@ -60,8 +63,9 @@ func (h *Head) header() session.Header {
 		scenario = "wire"
 	}
 	config := append([]byte(`{"kind":"`+session.WireKind+`","normalisers":[`), strings.Join(quoted(h.Normalisers), ",")...)
-	config = append(model.AppendString(append(config, `],"upstream":`...), h.Upstream), '}')
-	return session.Header{Scenario: scenario, Model: "wire/" + h.host(), Config: config, Normalisers: h.Normalisers, Labels: h.Labels}
+	url, host := h.upstream()
+	config = append(model.AppendString(append(config, `],"upstream":`...), url), '}')
+	return session.Header{Scenario: scenario, Model: "wire/" + host, Config: config, Normalisers: h.Normalisers, Labels: h.Labels}
 }
 
 func quoted(list []string) []string {
@@ -79,7 +83,7 @@ type Recorder struct {
 	file   io.Closer
 	w      *session.Writer
 	enc    *recorder.Encoder
-	redact Redactor
+	redact *redact.Redactor
 	lanes  Lanes
 	hints  map[string]int
 	state  map[string]*laneState
