@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/harnessbench/harnessbench/loop/redact"
+	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/recorder/wire/canon"
 	"github.com/harnessbench/harnessbench/recorder/wire/dialect"
 	"github.com/harnessbench/harnessbench/recorder/wire/tape"
@@ -242,8 +243,8 @@ func (c *capture) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// maxAnswer bounds what is recorded of one answer.
-const maxAnswer = 64 << 20
+// maxAnswer bounds what is recorded of one answer. Tests lower it.
+var maxAnswer int64 = session.MaxBody
 
 // lastEvents are in the last event of a stream, of each API.
 var lastEvents = [][]byte{[]byte("[DONE]"), []byte("message_stop"), []byte("response.completed"), []byte("response.incomplete"), []byte("response.failed")}

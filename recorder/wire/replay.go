@@ -103,7 +103,7 @@ func (p *Replay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // refuse keeps the first request that could not be read.
 func (p *Replay) refuse(err error) {
 	d := &tape.Divergence{Actual: err.Error(), Note: "the client sent what is no request of this API"}
-	var at *canon.Error
+	var at *dialect.BadRequest
 	if errors.As(err, &at) {
 		d.Pointer = at.Pointer
 	}
@@ -178,7 +178,9 @@ func play(w http.ResponseWriter, r *http.Request, pace pacer, x *tape.Exchange) 
 }
 
 // bodied reports whether answers of a status have a body.
-func bodied(status int) bool { return status != http.StatusNoContent && status != http.StatusNotModified }
+func bodied(status int) bool {
+	return status != http.StatusNoContent && status != http.StatusNotModified
+}
 
 // header is a kept header of a recorded answer.
 func header(x *tape.Exchange, name string) string {

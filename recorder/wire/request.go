@@ -150,11 +150,15 @@ func unknown(w http.ResponseWriter, r *http.Request) {
 // send writes a whole reply at once.
 func send(w http.ResponseWriter, reply *dialect.Reply) {
 	head(w, reply)
-	body := reply.Body
+	_, _ = w.Write(body(reply)) // whoever left is not told
+}
+
+// body is all that a reply says.
+func body(reply *dialect.Reply) []byte {
 	if reply.Frames != nil {
-		body = bytes.Join(reply.Frames, nil)
+		return bytes.Join(reply.Frames, nil)
 	}
-	_, _ = w.Write(body) // whoever left is not told
+	return reply.Body
 }
 
 // head writes status and headers.

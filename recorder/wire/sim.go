@@ -1,12 +1,10 @@
 package wire
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -35,7 +33,7 @@ type SimOptions struct {
 type Sim struct {
 	o       SimOptions
 	models  memory[simKey, *sim.Model]
-	asked   memory[asking, int]      // requests without metadata of ours, and how often they were asked
+	asked   memory[asking, int]       // requests without metadata of ours, and how often they were asked
 	parents memory[string, *ancestor] // what /v1/responses answered
 }
 
@@ -77,39 +75,59 @@ func NewSim(o SimOptions) *Sim {
 
 // ServeHTTP implements http.Handler.
 func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	sayAt(w, 0) // what declares no time takes none
 	api, aux, ok := dialect.Route(r.Method, r.URL.Path)
 	if !ok {
 		unknown(w, r)
 		return
 	}
-	if aux == "models" {
-		send(w, dialect.ModelList(anthropic(r), modelIDs()))
-		return
-	}
 	body, bad := read(w, r)
 	if bad != nil {
-		fail(w, api, bad)
+		fail(w, speaks(api, r), bad)
 		return
 	}
-	if aux != "" {
-		reply, err := dialect.CountTokens(api, body.plain)
-		if err != nil {
-			fail(w, api, badRequest(err))
+	var reply *dialect.Reply
+	var err error
+	switch aux {
+	case "":
+		var call *dialect.Call
+		if call, err = dialect.Decode(api, body.plain); err == nil {
+			s.answer(w, r, call)
 			return
 		}
+	case dialect.AuxCountTokens, dialect.AuxInputTokens:
+		reply, err = dialect.CountTokens(api, body.plain)
+	default:
+		listed(w, r, aux)
+		return
+	}
+	var wrong *dialect.BadRequest
+	switch {
+	case err == nil:
 		send(w, reply)
-		return
+	case errors.As(err, &wrong):
+		send(w, wrong.Reply(api))
+	default:
+		fail(w, api, &model.Error{Kind: model.ErrBadRequest, Message: err.Error()})
 	}
-	call, err := dialect.Decode(api, body.plain)
-	if err != nil {
-		fail(w, api, badRequest(err))
-		return
-	}
-	s.answer(w, r, call)
 }
 
-func badRequest(err error) *model.Error {
-	return &model.Error{Kind: model.ErrBadRequest, Status: http.StatusBadRequest, Message: err.Error()}
+// listed answers what clients ask to see who is there.
+func listed(w http.ResponseWriter, r *http.Request, aux string) {
+	switch aux {
+	case dialect.AuxModels:
+		send(w, dialect.ModelList(anthropic(r), modelIDs()))
+	case dialect.AuxModel:
+		_, id, _ := strings.Cut(r.URL.Path, "/models/")
+		if p, ok := sim.Lookup(id); ok && p.Name == id {
+			send(w, dialect.ModelInfo(anthropic(r), id))
+			return
+		}
+		fail(w, speaks("", r), &model.Error{Kind: model.ErrBadRequest, Status: http.StatusNotFound,
+			Message: fmt.Sprintf("harnessbench: there is no simulated model %q; GET /v1/models lists them", id)})
+	default:
+		send(w, &dialect.Reply{Status: http.StatusOK, Type: "text/plain; charset=utf-8", Body: []byte("harnessbench: simulated models; see GET /v1/models\n")})
+	}
 }
 
 func modelIDs() []string {
@@ -146,7 +164,7 @@ func (s *Sim) answer(w http.ResponseWriter, r *http.Request, call *dialect.Call)
 		abort(w, "no answer")
 	default:
 		reply := dialect.Encode(call, id, resp)
-		s.remember(call, before, id, reply, resp)
+		s.remember(call, before, id, reply)
 		s.send(w, r, pace, reply, resp.Elapsed)
 	}
 }
@@ -154,11 +172,35 @@ func (s *Sim) answer(w http.ResponseWriter, r *http.Request, call *dialect.Call)
 // hangs is what a simulated model declares that never answers.
 const hangs = 24 * time.Hour
 
+// remember keeps an answer that a later request may name, before the client has
+// it.
+func (s *Sim) remember(call *dialect.Call, before *ancestor, id string, reply *dialect.Reply) {
+	if call.API != dialect.Responses {
+		return
+	}
+	said, bad := dialect.Parse(call.API, reply.Status, func(key string) string { return reply.Type }, body(reply))
+	if bad != nil {
+		return
+	}
+	n := messages(call.Parts)
+	own := append(call.Parts[n:len(call.Parts):len(call.Parts)], model.NewMessagePart(model.Message{Role: model.Assistant, Items: said.Items}))
+	s.parents.update(id, func(*ancestor) *ancestor { return &ancestor{before, own} })
+}
+
+// messages is the index of the first part that is no tool and no system prompt.
+func messages(parts []*model.Part) int {
+	n := 0
+	for n < len(parts) && parts[n].Kind != model.KindMessage {
+		n++
+	}
+	return n
+}
+
 // question makes the request that the loop would have made, and the id of its
 // answer.
 func (s *Sim) question(r *http.Request, call *dialect.Call, before *ancestor) (*sim.Model, *model.Request, string, error) {
 	parts := inOrder(before, call.Parts)
-	key := simKey{profile: s.o.Profile, seed: seedOf(call)}
+	key := simKey{profile: s.o.Profile, seed: call.Meta.Seed}
 	if p, ok := sim.Lookup(call.Model); ok && p.Name == call.Model {
 		key.profile = p.Name
 	}
@@ -186,7 +228,7 @@ func (s *Sim) question(r *http.Request, call *dialect.Call, before *ancestor) (*
 		n := s.asked.update(asking{key, hint(r.Header), req.Chain(), req.ParamsDigest}, func(n int) int { return n + 1 }) - 1
 		req.Attempt, req.Occurrence = n, n
 	}
-	return m, req, answerID(key, req), nil
+	return m, req, idPrefix[call.API] + answerID(key, req), nil
 }
 
 // inOrder puts the parts of a call behind those that its parent response brings.
@@ -200,26 +242,12 @@ func inOrder(before *ancestor, own []*model.Part) []*model.Part {
 	for a := before; a != nil; a = a.before {
 		chain = append(chain, a)
 	}
-	n := 0
-	for n < len(own) && own[n].Kind != model.KindMessage {
-		n++
-	}
+	n := messages(own)
 	out := append([]*model.Part(nil), own[:n]...)
 	for i := len(chain) - 1; i >= 0; i-- {
 		out = append(out, chain[i].parts...)
 	}
 	return append(out, own[n:]...)
-}
-
-// seedOf is the seed that a request asks for: ours, the API's, or 1.
-func seedOf(call *dialect.Call) uint64 {
-	switch {
-	case call.Meta.Known:
-		return call.Meta.Seed
-	case call.Params.Seed != nil:
-		return uint64(*call.Params.Seed)
-	}
-	return 1
 }
 
 // scenario looks for the task among what the user said before the first answer:
@@ -286,6 +314,9 @@ func answerID(key simKey, req *model.Request) string {
 	sum := model.Sum(b)
 	return hex.EncodeToString(sum[:12])
 }
+
+// idPrefix begins the ids of answers as each API's do.
+var idPrefix = map[dialect.API]string{dialect.Chat: "chatcmpl-", dialect.Responses: "resp_", dialect.Messages: "msg_"}
 
 // fault gives an injected error the look it has on a wire.
 func (s *Sim) fault(w http.ResponseWriter, r *http.Request, pace pacer, call *dialect.Call, id string, e *model.Error) {
