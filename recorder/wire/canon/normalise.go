@@ -182,7 +182,7 @@ func (st *striker) counts() map[string]int {
 // and content that only the provider can read. In a user's own data they are like
 // any other.
 var verbatim = map[string]bool{"type": true, "role": true, "id": true, "call_id": true, "tool_call_id": true, "tool_use_id": true,
-	"encrypted_content": true, "signature": true, "data": true, "file_data": true}
+	"encrypted_content": true, "signature": true, "thought_signature": true, "data": true, "file_data": true}
 
 // node applies all normalisers to the texts of a part and reports whether one
 // struck.

@@ -180,20 +180,16 @@ func pathEnds(rest string) bool {
 
 // escapeBefore reports whether the word character before i is the end of an
 // escape that stands for something else: \n and \u000a of JSON within a text,
-// %20 of a URL. A slash so written ends a name, and slashes says if it may.
+// %22 of a URL. A percent-encoded slash is one only if asked for.
 func escapeBefore(s string, i int, notSlash bool) bool {
 	switch {
 	case i >= 2 && s[i-2] == '\\' && strings.IndexByte("nrtbf", s[i-1]) >= 0:
-		run := 1
-		for i-2-run >= 0 && s[i-2-run] == '\\' {
-			run++
-		}
-		return run != 2 // an even run is backslashes; yet twice-escaped \\n is common, and \\name is not
+		return true
 	case i >= 3 && s[i-3] == '%' && isHex(s[i-2]) && isHex(s[i-1]):
 		c := unhex(s[i-2])<<4 | unhex(s[i-1])
 		return c < utf8.RuneSelf && !isWord(c) && !(notSlash && strings.IndexByte("/.-~", c) >= 0)
-	case i >= 6 && s[i-6] == '\\' && s[i-5] == 'u' && isHex(s[i-4]) && isHex(s[i-3]) && isHex(s[i-2]) && isHex(s[i-1]):
-		return s[i-4:i-2] == "00" && unhex(s[i-2]) < 4
+	case i >= 6 && s[i-6] == '\\' && s[i-5] == 'u' && s[i-4] == '0' && s[i-3] == '0' && isHex(s[i-1]):
+		return s[i-2] == '0' || s[i-2] == '1' || s[i-2] == '2' // controls, quotes, < and >
 	}
 	return false
 }
