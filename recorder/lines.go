@@ -44,20 +44,25 @@ func (e *Encoder) request(ev *event.Request) error {
 	}
 	if !ev.Implied {
 		e.int("keep", int64(ev.Keep))
-		for i, p := range ev.Add {
-			if i == 0 {
-				e.key("add")
-			}
-			e.buf = append(e.buf, sep(i), '"')
-			e.buf = p.Digest.AppendShort(e.buf)
-			e.buf = append(e.buf, '"')
-		}
-		if len(ev.Add) > 0 {
-			e.buf = append(e.buf, ']')
-		}
+		e.added(ev.Add)
 	}
 	e.strIf("purpose", string(ev.Req.Purpose))
 	return nil
+}
+
+// added names the parts that follow those that stay.
+func (e *Encoder) added(parts []*model.Part) {
+	for i, p := range parts {
+		if i == 0 {
+			e.key("add")
+		}
+		e.buf = append(e.buf, sep(i), '"')
+		e.buf = p.Digest.AppendShort(e.buf)
+		e.buf = append(e.buf, '"')
+	}
+	if len(parts) > 0 {
+		e.buf = append(e.buf, ']')
+	}
 }
 
 func (e *Encoder) response(ev *event.Response) error {

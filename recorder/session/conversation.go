@@ -19,7 +19,7 @@ import (
 // followed by the parts that add names. Its memory grows with the conversation.
 type Conversation struct {
 	lanes map[string]*laneTalk
-	known map[ShortDigest]*model.Part // what add can name
+	known Parts // what add can name
 }
 
 type laneTalk struct {
@@ -44,7 +44,7 @@ type Asked struct {
 
 // NewConversation returns the conversation before the first line.
 func NewConversation() *Conversation {
-	return &Conversation{lanes: map[string]*laneTalk{}, known: map[ShortDigest]*model.Part{}}
+	return &Conversation{lanes: map[string]*laneTalk{}}
 }
 
 // Add takes the next line. For a request it returns what was asked, and an error
@@ -86,6 +86,9 @@ func (c *Conversation) addPart(l *Line) error {
 		return err
 	}
 	part, err := p.ModelPart()
+	if p.Why == WhyWire {
+		part, err = p.WirePart(), nil
+	}
 	if err != nil {
 		return l.decodeErr("body", "%v", err)
 	}
@@ -106,6 +109,10 @@ func (c *Conversation) addPart(l *Line) error {
 	}
 	return l.decodeErr("body", "there is no result that it rewrites")
 }
+
+// WhyWire is the why of a part of recorded traffic: its body is the API's own
+// JSON, canonical.
+const WhyWire = "wire"
 
 // WhyRewrite is the why of a part that a model sees in place of a raw result.
 const WhyRewrite = "rewrite"
@@ -160,7 +167,7 @@ func (c *Conversation) settle(t *laneTalk) (parts []*model.Part, err error) {
 			}
 			p.part = model.NewMessagePart(*p.answer)
 		}
-		c.known[Short(p.part.Digest)] = p.part
+		c.known.Put(p.part)
 		parts = append(parts, p.part)
 	}
 	t.pending = t.pending[:0]
@@ -198,11 +205,17 @@ func (c *Conversation) explicit(t *laneTalk, r *Request) error {
 	if r.Keep > t.asked.Len() {
 		return fmt.Errorf("keep is %d, the request before has %d parts", r.Keep, t.asked.Len())
 	}
+	var before *model.Part
+	if r.Keep > 0 {
+		kept, _ := t.asked.View()
+		before = kept[r.Keep-1]
+	}
 	tail := make([]*model.Part, len(r.Add))
 	for i, d := range r.Add {
-		if tail[i] = c.known[d]; tail[i] == nil {
+		if tail[i] = c.known.Get(d, before); tail[i] == nil {
 			return fmt.Errorf("no line before carries part %s", d)
 		}
+		before = tail[i]
 	}
 	t.asked.Rewrite(r.Keep, tail)
 	return nil

@@ -14,10 +14,17 @@ import (
 // Dir is a folder of blobs, one file a content, named by 64 hex digits. Several
 // sessions and processes may share it: a file appears complete or not at all.
 // The folder is made when the first content is stored.
-type Dir struct{ path string }
+type Dir struct {
+	path    string
+	private bool
+}
 
 // BlobsBeside returns the blob folder of the session file at path.
-func BlobsBeside(path string) *Dir { return &Dir{filepath.Join(filepath.Dir(path), BlobDir)} }
+func BlobsBeside(path string) *Dir { return &Dir{path: filepath.Join(filepath.Dir(path), BlobDir)} }
+
+// Private returns the same folder; what is stored through it is kept from other
+// users of the machine.
+func (b *Dir) Private() *Dir { return &Dir{b.path, true} }
 
 // Path returns the folder.
 func (b *Dir) Path() string { return b.path }
@@ -28,7 +35,11 @@ func (b *Dir) Put(d model.Digest, content []byte) error {
 	if b.has(name, d, int64(len(content))) {
 		return nil
 	}
-	if err := os.MkdirAll(b.path, 0o755); err != nil {
+	mode := fs.FileMode(0o755)
+	if b.private {
+		mode = 0o700
+	}
+	if err := os.MkdirAll(b.path, mode); err != nil {
 		return fmt.Errorf("blob folder: %w", err)
 	}
 	f, err := os.CreateTemp(b.path, ".tmp-*")
@@ -36,7 +47,7 @@ func (b *Dir) Put(d model.Digest, content []byte) error {
 		return fmt.Errorf("blob: %w", err)
 	}
 	_, err = f.Write(content)
-	if err == nil {
+	if err == nil && !b.private { // a temporary file has mode 0600
 		err = f.Chmod(0o644)
 	}
 	if err == nil {

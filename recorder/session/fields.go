@@ -38,7 +38,7 @@ type Field struct {
 // Fields is every field of v1 in the order in which it stands in its line. It is
 // the one table from which the specification's tables are made, by which
 // [Inputs] knows the input fields, and which tools that change sessions use.
-var Fields = concat(frameFields, headerFields, partFields, requestFields, answerFields, toolFields, otherFields, footerFields)
+var Fields = concat(frameFields, headerFields, partFields, requestFields, answerFields, toolFields, otherFields, wireFields, footerFields)
 
 var frameFields = []Field{
 	{"", "seq", kCount, Derived, "", "number of the line, from 1"},
@@ -71,7 +71,7 @@ var headerFields = []Field{
 }
 
 var partFields = []Field{
-	{TypePart, "why", kText, Derived, "", "`tool`, `system`, `task`, `feedback`, `rewrite` or `user`"},
+	{TypePart, "why", kText, Derived, "", "`tool`, `system`, `task`, `feedback`, `rewrite` or `user`; `wire` for a part of recorded traffic, see *Recorded traffic*"},
 	{TypePart, "kind", kText, Derived, "", "`tool`, `system` or `message`"},
 	{TypePart, "role", kText, Derived, "kind `tool`", "`system`, `user`, `assistant` or `tool`"},
 	{TypePart, "body", kRaw, Derived, "", "the part's canonical JSON, bytes as digested"},
@@ -166,6 +166,29 @@ var otherFields = []Field{
 	{TypeState, "inputs", kShort, Derived, "", "inputs digest of the lines before, see *Inputs digest*"},
 
 	{TypeNote, "what", kText, Derived, "", "a contradiction in what a provider sent"},
+}
+
+var wireFields = []Field{
+	{TypeWire, "n", kCount, Derived, "", "number of the exchange in the order in which the requests came, from 1"},
+	{TypeWire, "api", kText, Derived, "auxiliary call", "`chat`, `responses` or `messages`"},
+	{TypeWire, "method", kText, Derived, "`POST`", "of the request"},
+	{TypeWire, "path", kText, Derived, "", "of the request, with its query"},
+	{TypeWire, "hint", kCount, Derived, "none came", "which agent or session asked, as its header says: its values count by first appearance, from 1"},
+	{TypeWire, "root", kShort, Derived, "auxiliary call", "request chain up to and including the first user message"},
+	{TypeWire, "raw", kShort, Derived, "auxiliary call", "digest of parts and params before normalisers were applied"},
+	{TypeWire, "streamed", kBool, Derived, "false", "the request asked for a stream"},
+	{TypeWire, "ask", kText, Derived, "no auxiliary call; empty, more than 65,536 bytes or no UTF-8", "body of the request"},
+	{TypeWire, "ask_digest", kShort, Derived, "no auxiliary call, or no body", "of the body's JSON in the form of RFC 8785; of its bytes where it is no JSON"},
+	{TypeWire, "status", kCount, Input, "no answer came", "HTTP status"},
+	{TypeWire, "header", kArray, Input, "empty", "kept headers of the answer in order, each `[name, value]`"},
+	{TypeWire, "stream", kBool, Input, "false", "the answer is a stream of server-sent events"},
+	{TypeWire, "text", kText, Input, "empty, not UTF-8, or in a blob", "body of the answer, at most 1,048,576 bytes"},
+	{TypeWire, "b64", kText, Input, "empty, UTF-8, or in a blob", "body of the answer in base64 (standard, padded), at most 1,048,576 bytes before encoding"},
+	{TypeWire, "size", kCount, Input, "no blob", "bytes of the blob"},
+	{TypeWire, "blob", kFull, Input, "the body stands in the line", "digest that names the blob with the body"},
+	{TypeWire, "frames", kArray, Input, "empty", "how the body came: `[us since the request was passed on, bytes]` for each piece"},
+	{TypeWire, "broken", kText, Input, "complete", "how the answer broke off"},
+	{TypeWire, "elapsed_us", kMicros, Input, "that of the last frame, or zero", "time from passing on the request to the answer's end"},
 }
 
 var footerFields = []Field{

@@ -30,6 +30,8 @@ type FileOptions struct {
 	// Reopen opens the file for each flush and closes it again, so that a trial
 	// that waits holds no file. It cannot be had with compression.
 	Reopen bool
+	// Private keeps the file from other users of the machine: mode 0600, not 0644.
+	Private bool
 }
 
 // File writes a session to disk. While it is written its name ends with
@@ -100,7 +102,11 @@ func (f *File) open() error {
 	} else if err := removePartial(f.Partial()); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(f.Partial(), flags, 0o644)
+	mode := fs.FileMode(0o644)
+	if f.opts.Private {
+		mode = 0o600
+	}
+	file, err := os.OpenFile(f.Partial(), flags, mode)
 	if err != nil {
 		return err
 	}

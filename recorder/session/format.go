@@ -31,6 +31,9 @@ const (
 	InlineDelta   = 64 << 10 // bytes of a changed file that stand in the line
 	InlineTree    = 4 << 10  // bytes of an initial file that stand in the header
 	InlineTreeSum = 32 << 10 // bytes of all initial files in the header
+	InlineBody    = 1 << 20  // bytes of an answer on the wire that stand in the line
+	InlineAsk     = 64 << 10 // bytes of an auxiliary request that are kept
+	MaxBody       = 64 << 20 // bytes of an answer on the wire
 	LongText      = 64       // bytes above which an input text is chained by digest
 )
 
@@ -51,6 +54,7 @@ const (
 	TypeAcceptance  Type = "acceptance"
 	TypeState       Type = "state"
 	TypeNote        Type = "note"
+	TypeWire        Type = "wire"
 	TypeFooter      Type = "footer"
 
 	TypeLaneStart        Type = "lane.start"

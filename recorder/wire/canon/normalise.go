@@ -1,0 +1,234 @@
+package canon
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Env says where a client runs: what its home, cwd and tmp normalisers look for.
+// Paths are absolute, in the form of the client's system; empty = unknown.
+type Env struct {
+	Home string
+	Cwd  string // working directory
+	Tmp  string // directory for temporary files; empty = /tmp
+}
+
+// Normaliser replaces one kind of volatile text by a token <NAME>, so that a
+// replay elsewhere or later compares equal. Only declared ones are applied, and
+// each strike is counted.
+type Normaliser struct {
+	decl  string // as declared
+	name  string
+	rank  int // order of application
+	paths []spelling
+	re    *regexp.Regexp
+	find  func(s string) []strike // of date and uuid
+}
+
+// String returns the declaration, as Normalisers takes it. A header keeps a list
+// of these; paths are not part of it: a replay puts in its own.
+func (n Normaliser) String() string { return n.decl }
+
+// strike is a piece of a text to replace.
+type strike struct {
+	from, to int
+	by       string
+	name     string // counted under; "" = a part of the strike before
+}
+
+const (
+	rankCustom = iota // patterns are written against texts as they are
+	rankPath
+	rankDate
+	rankUUID
+)
+
+var customName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+
+// Normalisers makes the declared normalisers; their order does not matter. Names:
+//
+//	home    the user's home directory
+//	cwd     the working directory
+//	tmp     the directory for temporary files, and random names right below it
+//	date    ISO dates and times, RFC 1123 and RFC 850 dates, those of date(1) and
+//	        JavaScript, and "November 30, 2026"
+//	uuid    8-4-4-4-12 hex digits
+//	NAME=RE what the RE2 pattern RE matches: its first group if it has one, else
+//	        the whole match. NAME is lower-case letters, digits, - and _
+//
+// Paths are found at path boundaries only, also JSON-escaped within a text and
+// percent-encoded; where several begin at one place the longest counts.
+func Normalisers(names []string, env Env) ([]Normaliser, error) {
+	var out []Normaliser
+	for _, decl := range names {
+		n, err := declared(decl, env)
+		if err != nil {
+			return nil, fmt.Errorf("normaliser %q: %w", decl, err)
+		}
+		if slices.ContainsFunc(out, func(o Normaliser) bool { return o.name == n.name }) {
+			return nil, fmt.Errorf("normaliser %q: %s is declared twice", decl, n.name)
+		}
+		out = append(out, n)
+	}
+	slices.SortFunc(out, func(a, b Normaliser) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.name, b.name))
+	})
+	return out, nil
+}
+
+func declared(decl string, env Env) (Normaliser, error) {
+	n := Normaliser{decl: decl, name: decl}
+	var err error
+	switch name, pattern, custom := strings.Cut(decl, "="); {
+	case custom:
+		n.name, n.rank = name, rankCustom
+		n.re, err = customPattern(name, pattern)
+	case name == "home":
+		n.rank = rankPath
+		n.paths, err = spellingsOf(name, env.Home)
+	case name == "cwd":
+		n.rank = rankPath
+		n.paths, err = spellingsOf(name, env.Cwd)
+	case name == "tmp":
+		n.rank = rankPath
+		n.paths, err = spellingsOf(name, cmp.Or(env.Tmp, "/tmp"))
+	case name == "date":
+		n.rank, n.find = rankDate, findDates
+	case name == "uuid":
+		n.rank, n.find = rankUUID, findUUIDs
+	default:
+		err = fmt.Errorf("is unknown; use home, cwd, tmp, date, uuid or NAME=PATTERN")
+	}
+	return n, err
+}
+
+func customPattern(name, pattern string) (*regexp.Regexp, error) {
+	if !customName.MatchString(name) {
+		return nil, fmt.Errorf("the name must be lower-case letters, digits, - and _, and begin with a letter")
+	}
+	if slices.Contains([]string{"home", "cwd", "tmp", "date", "uuid"}, name) {
+		return nil, fmt.Errorf("%s has its own meaning; choose another name", name)
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, err
+	}
+	if re.MatchString("") {
+		return nil, fmt.Errorf("the pattern matches the empty text; make it ask for at least one character")
+	}
+	return re, nil
+}
+
+// striker applies normalisers to the texts of one request. A nil striker has none.
+type striker struct {
+	steps   []step
+	applied map[string]int
+}
+
+// step finds all strikes of one kind in a text, in order and apart.
+type step func(s string) []strike
+
+func newStriker(list []Normaliser) *striker {
+	if len(list) == 0 {
+		return nil
+	}
+	st := &striker{}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b Normaliser) int { return cmp.Compare(a.rank, b.rank) })
+	var paths []spelling
+	for _, n := range list {
+		switch {
+		case n.re != nil:
+			st.steps = append(st.steps, func(s string) []strike { return findPattern(s, n.name, n.re) })
+		case n.paths != nil:
+			paths = append(paths, n.paths...)
+		}
+	}
+	if paths != nil {
+		st.steps = append(st.steps, func(s string) []strike { return findPaths(s, paths) })
+	}
+	for _, n := range list {
+		if n.find != nil {
+			st.steps = append(st.steps, n.find)
+		}
+	}
+	return st
+}
+
+func findPattern(s, name string, re *regexp.Regexp) (out []strike) {
+	for _, at := range re.FindAllStringSubmatchIndex(s, -1) {
+		from, to := at[0], at[1]
+		if len(at) > 2 && at[2] >= 0 {
+			from, to = at[2], at[3]
+		}
+		if from < to {
+			out = append(out, strike{from, to, "<" + name + ">", name})
+		}
+	}
+	return out
+}
+
+func (st *striker) counts() map[string]int {
+	if st == nil {
+		return nil
+	}
+	return st.applied
+}
+
+// verbatim are the members whose texts are no texts: what the API itself reads,
+// and content that only the provider can read. In a user's own data they are like
+// any other.
+var verbatim = map[string]bool{"type": true, "role": true, "id": true, "call_id": true, "tool_call_id": true, "tool_use_id": true,
+	"encrypted_content": true, "signature": true, "thought_signature": true, "data": true, "file_data": true}
+
+// node applies all normalisers to the texts of a part and reports whether one
+// struck.
+func (st *striker) node(n *node) bool { return st.walk(n, false) }
+
+func (st *striker) walk(n *node, own bool) (struck bool) {
+	if n.kind == '"' {
+		s := st.text(n.text)
+		struck, n.text = s != n.text, s
+		return struck
+	}
+	for i := range n.arr {
+		struck = st.walk(&n.arr[i], own) || struck
+	}
+	for i := range n.obj {
+		if m := &n.obj[i]; own || !verbatim[m.name] {
+			struck = st.walk(&m.node, own || free[m.name]) || struck
+		}
+	}
+	return struck
+}
+
+func (st *striker) text(s string) string {
+	if strings.HasPrefix(s, "data:") { // a picture or file
+		return s
+	}
+	for _, find := range st.steps {
+		strikes := find(s)
+		if len(strikes) == 0 {
+			continue
+		}
+		var b strings.Builder
+		at := 0
+		for _, k := range strikes {
+			b.WriteString(s[at:k.from])
+			b.WriteString(k.by)
+			at = k.to
+			if k.name != "" {
+				if st.applied == nil {
+					st.applied = map[string]int{}
+				}
+				st.applied[k.name]++
+			}
+		}
+		b.WriteString(s[at:])
+		s = b.String()
+	}
+	return s
+}

@@ -1,0 +1,132 @@
+package tape
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/recorder/session"
+)
+
+// prepared is an exchange as it is written: redacted, cut to whole microseconds,
+// its answer read.
+type prepared struct {
+	x      *Exchange
+	line   *session.Wire
+	answer *model.Response // nil when failed is set, and for auxiliary calls
+	failed *model.Error
+	keep   int           // parts of the lane's request before that stay
+	fresh  []*model.Part // that no line carries yet
+}
+
+// slack is what a line needs besides its largest value.
+const slack = 1 << 20
+
+// maxItems is the size of an answer's body above which its items are not written
+// a second time, in a response line.
+const maxItems = 8 << 20
+
+// prepare makes all that is to be written of an exchange, and refuses what no
+// line can hold, before anything is written.
+func (rec *Recorder) prepare(x *Exchange) (*prepared, error) {
+	w := &session.Wire{N: x.N, Method: x.Method, Path: rec.clean(x.Path), Hint: x.Hint, Status: x.Status,
+		Stream: x.Stream, Broken: rec.clean(x.Broken)}
+	if w.Method == "" {
+		w.Method = "POST"
+	}
+	for _, h := range x.Header {
+		w.Header = append(w.Header, [2]string{h[0], rec.clean(h[1])})
+	}
+	w.Body = rec.hide(x.AnswerBody())
+	if len(w.Body) > session.MaxBody {
+		return nil, fmt.Errorf("its answer has %d bytes, more than %d", len(w.Body), session.MaxBody)
+	}
+	w.Elapsed = x.Elapsed.Truncate(time.Microsecond)
+	for i := range x.Frames {
+		if f := &x.Frames[i]; len(f.Data) > 0 {
+			at := f.At.Truncate(time.Microsecond)
+			w.Frames = append(w.Frames, session.WireFrame{At: at, Bytes: len(f.Data)})
+			if x.Elapsed == 0 {
+				w.Elapsed = at
+			}
+		}
+	}
+	p := &prepared{x: x, line: w}
+	if x.Request == nil {
+		w.Ask = rec.hide(x.Body)
+		w.AskDigest = askDigest(w.Ask)
+		return p, nil
+	}
+	r := x.Request
+	w.API, w.Root, w.Raw, w.Streamed = string(r.API), session.Short(r.Root), session.Short(r.Raw), r.Stream
+	if err := fits(x); err != nil {
+		return nil, err
+	}
+	p.read()
+	rec.cleanItems(p)
+	return p, nil
+}
+
+// fits refuses a request whose lines would be no lines of a session.
+func fits(x *Exchange) error {
+	r := x.Request
+	if len(r.Chains) != len(r.Parts)+1 || x.Lane == "" || x.Turn < 1 {
+		return errors.New("its request has no chain, or it did not come from Begin")
+	}
+	if len(r.Params)+35*len(r.Parts) > session.MaxLine-slack {
+		return fmt.Errorf("its params, or its number of parts, are more than a line holds (%d MiB)", session.MaxLine>>20)
+	}
+	if err := session.ValidJSON(r.Params); err != nil {
+		return fmt.Errorf("params: %w", err)
+	}
+	return nil
+}
+
+// read reads the answer in the vocabulary of package model.
+func (p *prepared) read() {
+	x := p.x
+	switch {
+	case x.Status == 0:
+		p.failed = &model.Error{Kind: model.ErrTransport, Message: p.line.Broken}
+	case x.Broken != "":
+		// A stream that broke off is never an answer, whatever it says so far.
+		p.failed = &model.Error{Kind: model.ErrBrokenStream, Status: x.Status, Message: p.line.Broken}
+		if _, e := parseAnswer(x, p.line.Body); e != nil {
+			p.failed.Usage = e.Usage
+		}
+	default:
+		p.answer, p.failed = parseAnswer(x, p.line.Body)
+	}
+	if p.answer == nil {
+		return
+	}
+	if len(p.line.Body) > maxItems {
+		p.answer.Items = nil
+	}
+	for i := range p.answer.Items {
+		it := &p.answer.Items[i]
+		if it.Type == model.ProviderCall && it.Evidence != "" && session.ValidJSON([]byte(`{"evidence":`+it.Evidence+`}`)) != nil {
+			it.Evidence = "" // no JSON a line can hold: the body has it
+		}
+	}
+}
+
+// cleanItems redacts what was put together from the pieces of a stream, in which
+// a secret may have been hidden by the JSON between them.
+func (rec *Recorder) cleanItems(p *prepared) {
+	if p.failed != nil {
+		p.failed.Message = rec.clean(p.failed.Message)
+		return
+	}
+	for i := range p.answer.Items {
+		it := &p.answer.Items[i]
+		it.Text, it.Evidence = rec.clean(it.Text), rec.clean(it.Evidence)
+		it.Call.Name, it.Call.Args = rec.clean(it.Call.Name), rec.clean(it.Call.Args)
+	}
+}
+
+// hide redacts bytes; what the caller holds is not changed.
+func (rec *Recorder) hide(b []byte) []byte { return rec.redact.Bytes(b) }
+
+func (rec *Recorder) clean(s string) string { return rec.redact.Text(s) }

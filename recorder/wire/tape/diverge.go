@@ -1,0 +1,199 @@
+package tape
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/harnessbench/harnessbench/recorder/wire/canon"
+	"github.com/harnessbench/harnessbench/replayer"
+)
+
+// diverge makes the miss of a request that the recording does not have.
+func (p *Player) diverge(lane *playLane, known bool, r *canon.Request, k key) *Miss {
+	x, l := p.candidate(lane, known, r)
+	if x == nil {
+		return p.exhausted(lane, r)
+	}
+	d := &Divergence{Lane: x.Lane, Turn: x.Turn, Show: p.show(x.Turn)}
+	var notes []string
+	if n := l.asked(k); n > 0 {
+		notes = append(notes, fmt.Sprintf("an equal request was recorded %s, and is used up", times(n)))
+	}
+	if lane != nil && !known && lane.served == 0 {
+		notes = append(notes, "no recorded conversation begins like this one")
+	}
+	if x.Request.API != r.API {
+		d.Recorded, d.Actual = string(x.Request.API), string(r.API)
+		notes = append(notes, "another API was asked")
+	} else {
+		notes = append(notes, d.compare(x, r)...)
+	}
+	d.Note = strings.Join(notes, "; ")
+	return newMiss(replayer.Diverged, d)
+}
+
+// asked counts the recorded requests of a lane with this key.
+func (l *playLane) asked(k key) (n int) {
+	for _, x := range l.list {
+		if k == (key{x.Request.API, x.at.chain, x.Request.ParamsDigest}) {
+			n++
+		}
+	}
+	return n
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return strconv.Itoa(n) + " times"
+}
+
+// candidate is the recorded request that a miss is compared with: of those not
+// served yet the one that is equal for the most parts, the first of several; in
+// the conversation's own lane, or, where its root is unknown, in any.
+func (p *Player) candidate(lane *playLane, known bool, r *canon.Request) (best *Exchange, of *playLane) {
+	longest := -1
+	look := func(l *playLane) {
+		for i, x := range l.list {
+			if l.done[i] {
+				continue
+			}
+			n := common(x.at, r)
+			if x.Request.API != r.API {
+				n = 0
+			}
+			if n > longest {
+				best, of, longest = x, l, n
+			}
+		}
+	}
+	if lane != nil {
+		if look(lane); known || lane.served > 0 {
+			return best, of
+		}
+	}
+	for _, l := range p.lanes {
+		if l != lane {
+			look(l)
+		}
+	}
+	return best, of
+}
+
+// common is how many parts a recorded and a new request have in common.
+func common(at *node, r *canon.Request) int {
+	for at.depth >= len(r.Chains) {
+		at = at.parent
+	}
+	for at.chain != r.Chains[at.depth] {
+		at = at.parent
+	}
+	return at.depth
+}
+
+// compare fills in where two requests part, and returns what else is to be said.
+func (d *Divergence) compare(x *Exchange, r *canon.Request) (notes []string) {
+	at, recorded := common(x.at, r), x.at.depth
+	sameParams := x.Request.ParamsDigest == r.ParamsDigest
+	switch {
+	case at == recorded && at == len(r.Parts) && sameParams:
+		d.Pointer, d.Recorded, d.Actual = "/stream", strconv.FormatBool(x.Request.Stream), strconv.FormatBool(r.Stream)
+		return nil
+	case at == recorded && at == len(r.Parts):
+		d.params(x.Request.Params, r.Params)
+		return nil
+	}
+	if !sameParams {
+		var p Divergence
+		p.params(x.Request.Params, r.Params)
+		notes = append(notes, fmt.Sprintf("params differ too, at %s: recorded %s, now %s", p.Pointer, shorten(p.Recorded, 80), shorten(p.Actual, 80)))
+	}
+	d.Part = &at
+	if recorded != len(r.Parts) {
+		notes = append(notes, fmt.Sprintf("%d parts were recorded, now there are %d", recorded, len(r.Parts)))
+	}
+	switch {
+	case at == recorded:
+		d.parts(r.Pointers[at], nil, r.Parts[at])
+	case at == len(r.Parts):
+		d.parts(after(r), x.at.up(at+1).part, nil)
+	default:
+		was, now := x.at.up(at+1).part, r.Parts[at]
+		if was.Kind != now.Kind || was.Role != now.Role {
+			notes = append(notes, fmt.Sprintf("a part of kind %s %s was recorded, now it is %s %s", was.Kind, was.Role, now.Kind, now.Role))
+		}
+		d.parts(r.Pointers[at], was, now)
+	}
+	return notes
+}
+
+// up is the prefix of this many parts.
+func (n *node) up(depth int) *node {
+	for n.depth > depth {
+		n = n.parent
+	}
+	return n
+}
+
+// exhausted makes the miss of a request for which nothing is left.
+func (p *Player) exhausted(lane *playLane, r *canon.Request) *Miss {
+	d := &Divergence{Lane: "", Turn: 1, Recorded: "nothing"}
+	if lane != nil {
+		last := lane.list[len(lane.list)-1]
+		d.Lane, d.Turn = lane.name, last.Turn+1
+		d.Note = fmt.Sprintf("lane %s has %d recorded requests, and each was served", lane.name, len(lane.list))
+	} else {
+		d.Lane = laneName(len(p.lanes) + 1)
+		d.Note = fmt.Sprintf("a new conversation begins; the recording has %d, and all of it was served", len(p.lanes))
+	}
+	if n := len(r.Parts); n > 0 {
+		d.Pointer, d.Actual = r.Pointers[n-1], shorten(string(r.Parts[n-1].JSON), maxValue)
+	}
+	d.Show = p.show(0)
+	return newMiss(replayer.Exhausted, d)
+}
+
+// where says in one line where a replay ended.
+func (d *Divergence) where() string {
+	s := fmt.Sprintf("lane %s, turn %d", d.Lane, d.Turn)
+	if d.Part != nil {
+		s += fmt.Sprintf(", part %d", *d.Part)
+	}
+	if d.Pointer != "" {
+		s += ", at " + d.Pointer
+	}
+	return s
+}
+
+func newMiss(v replayer.Verdict, d *Divergence) *Miss {
+	var b strings.Builder
+	fmt.Fprintf(&b, "harnessbench replay: %s: %s", v, d.where())
+	if d.Note != "" {
+		fmt.Fprintf(&b, " (%s)", d.Note)
+	}
+	if d.Diff != "" {
+		b.WriteString("\n" + strings.TrimRight(d.Diff, "\n"))
+	} else {
+		fmt.Fprintf(&b, "\nrecorded: %s\nnow:      %s", d.Recorded, d.Actual)
+	}
+	b.WriteString("\nNothing is served after this. More: " + d.Show)
+	return &Miss{Verdict: v, Divergence: d, Message: b.String()}
+}
+
+// show is the command that prints the recording.
+func (p *Player) show(turn int) string {
+	s := "harnessbench show " + shellQuote(p.tape.Path)
+	if turn > 0 {
+		s += fmt.Sprintf(" --turn %d", turn)
+	}
+	return s
+}
+
+func shellQuote(s string) string {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+@:") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
