@@ -7,6 +7,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -392,6 +393,71 @@ func TestJSONSchema(t *testing.T) {
 		}
 		if _, err := Parse("m.yaml", []byte(text)); err == nil {
 			t.Errorf("Parse takes %q for %q", c.new, c.old)
+		}
+	}
+}
+
+var (
+	yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+	shBlock   = regexp.MustCompile("(?s)```sh\n(.*?)```")
+	pinged    = regexp.MustCompile(`models ping (\S+)`)
+	key       = regexp.MustCompile(`"(\w+)": \{`)
+)
+
+// The models files of docs/models.md are valid, know what the commands above them
+// ping, and show every key; each way to a first run takes less than ten lines.
+func TestModelsDoc(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "models.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid := validator(t)
+	files := 0
+	for _, section := range strings.Split(string(doc), "\n## ") {
+		title, _, _ := strings.Cut(section, "\n")
+		var f *File
+		for _, b := range yamlBlock.FindAllStringSubmatch(section, -1) {
+			if !strings.Contains(b[1], Schema) {
+				continue // the suite
+			}
+			files++
+			if f, err = Parse(title, []byte(b[1])); err != nil {
+				t.Fatal(err)
+			}
+			if err := valid(b[1]); err != nil {
+				t.Errorf("%s: %v", title, err)
+			}
+		}
+		lines := 0
+		for _, b := range shBlock.FindAllStringSubmatch(section, -1) {
+			lines += strings.Count(b[1], "\n")
+		}
+		if lines >= 10 {
+			t.Errorf("%s: %d lines of commands", title, lines)
+		}
+		for _, m := range pinged.FindAllStringSubmatch(section, -1) {
+			if m[1] == "ID`" || f == nil {
+				continue
+			}
+			if _, err := f.Find(m[1]); err != nil {
+				t.Errorf("%s: %v", title, err)
+			}
+		}
+	}
+	if files != 6 {
+		t.Errorf("%d models files", files)
+	}
+	schema, err := JSONSchema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range key.FindAllSubmatch(schema, -1) {
+		switch k := string(m[1]); k {
+		case "properties", "items", "additionalProperties":
+		default:
+			if !bytes.Contains(doc, []byte(k+":")) {
+				t.Errorf("docs/models.md does not show the key %s", k)
+			}
 		}
 	}
 }

@@ -247,10 +247,11 @@ func (a *Account) dismiss(at *list.Element, now time.Duration, v verdict) {
 }
 
 // tooLate returns when the head of the queue has waited too long for an open
-// breaker, and its error once it has; 0 while the breaker is closed.
+// breaker, and its error once it has; 0 while the breaker is closed, or while a
+// probe is about to tell, which may take as long as a model thinks.
 func (a *Account) tooLate(now time.Duration, w *waiter) (at time.Duration, err error) {
 	b, o := &a.gate.breaker, &a.gate.o
-	if b.state == Closed {
+	if b.state != Open {
 		return 0, nil
 	}
 	at = max(w.came, b.since) + o.OpenWait

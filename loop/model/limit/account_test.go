@@ -21,7 +21,7 @@ import (
 type provider struct {
 	rate    func(now time.Duration) float64 // requests a second that it takes; nil = any number
 	depth   float64                         // of its bucket, in requests
-	most    int                             // in flight; 0 = any number
+	silent  bool                            // 429s say no Retry-After
 	latency func(*rand.Rand) time.Duration
 	fault   func(*rand.Rand) *model.Error // nil = none
 	down    func(now time.Duration) bool
@@ -91,13 +91,13 @@ func (p *provider) arrive() (time.Duration, error) {
 		p.filled = now
 		if p.level < 1 {
 			// whole seconds, as the header has them
+			if p.silent {
+				return 10 * time.Millisecond, &model.Error{Kind: model.ErrRateLimit, Status: 429}
+			}
 			after := (time.Duration((1-p.level)/rate*float64(sec)) + sec).Truncate(sec)
 			return 10 * time.Millisecond, &model.Error{Kind: model.ErrRateLimit, Status: 429, RetryAfter: after}
 		}
 		p.level--
-	}
-	if p.most > 0 && p.flying > p.most {
-		return 10 * time.Millisecond, &model.Error{Kind: model.ErrRateLimit, Status: 429}
 	}
 	p.taken++
 	if p.fault != nil {
@@ -257,6 +257,31 @@ func TestStorm(t *testing.T) {
 	})
 }
 
+// A provider that takes far less than one fast call after the other, and does not
+// say when to come back: the window goes below 1.
+func TestSlowProvider(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider(7)
+		p.depth, p.silent = 5, true
+		p.rate = func(time.Duration) float64 { return 2 }
+		p.latency = func(*rand.Rand) time.Duration { return 50 * time.Millisecond }
+		a := New(Options{})
+		got := load(t, a.Wrap(p), 20, 30)
+		took := time.Since(p.began).Seconds()
+		s := a.Snapshot()
+		t.Logf("%.0f s, %d requests, %d taken of %.0f, fewest answers %d, %+v", took, len(p.arrivals), p.taken, 2*took, slices.Min(got), s)
+		if share := float64(p.taken) / (2 * took); share < 0.8 {
+			t.Errorf("used %.0f %% of what the provider takes", 100*share)
+		}
+		if share := float64(s.Throttled) / float64(s.Calls); share > 0.3 {
+			t.Errorf("%.0f %% of the requests were throttled", 100*share)
+		}
+		if slices.Min(got) < 25 {
+			t.Errorf("a trial got %d of 30 answers", slices.Min(got))
+		}
+	})
+}
+
 // When a Retry-After is over, calls come one by one.
 func TestNoHerd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -344,6 +369,55 @@ func TestLastingOutage(t *testing.T) {
 		}
 		if waited < 15 || time.Since(began) != time.Minute {
 			t.Errorf("%d waited, all ended after %s", waited, time.Since(began))
+		}
+	})
+}
+
+// A call that had long been in the queue when the breaker opened waits for it as
+// long as one that came then.
+func TestOutageAfterQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider(8)
+		p.latency = func(*rand.Rand) time.Duration { return 100 * sec }
+		p.fault = func(*rand.Rand) *model.Error {
+			if len(p.arrivals) == 1 {
+				return &model.Error{Kind: model.ErrTransport}
+			}
+			return nil
+		}
+		a := New(Options{Concurrency: 1, BreakAfter: 1, OpenWait: 20 * sec}) // the failure takes 25 s
+		got := load(t, a.Wrap(p), 2, 1)
+		if len(p.arrivals) != 3 || p.arrivals[1] != 30*sec || !slices.Equal(got, []int{1, 1}) {
+			t.Errorf("arrivals %v, answers %v", p.arrivals, got)
+		}
+	})
+}
+
+// A caller that leaves at the moment of its turn does not keep the place.
+func TestLeavesAtItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProvider(9)
+		p.latency = func(*rand.Rand) time.Duration { return sec }
+		a := New(Options{Concurrency: 2})
+		m := a.Wrap(p)
+		for i := range 100 {
+			var wg sync.WaitGroup
+			for range 4 { // two go, two wait until the moment at which those end
+				wg.Go(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), sec)
+					defer cancel()
+					req := ask()
+					if i%2 == 0 {
+						ctx, req.Timeout = t.Context(), sec
+					}
+					_, _ = m.Generate(ctx, req, nil)
+				})
+			}
+			wg.Wait()
+			synctest.Wait()
+			if s := a.Snapshot(); s.InFlight != 0 || s.Waiting != 0 {
+				t.Fatalf("%+v", s)
+			}
 		}
 	})
 }

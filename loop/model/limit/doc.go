@@ -21,8 +21,9 @@
 // for it, and one of them probes after each cool-down. Were they to fail at once,
 // every trial would spend its few attempts within seconds, and an outage of a
 // minute would end a whole run with model errors. After [Options.OpenWait] a
-// waiting call fails with a transport error that says so: an outage that lasts
-// ends the trials honestly, after about attempts x OpenWait.
+// waiting call fails with a transport error that says so, but not while a probe is
+// under way: an outage that lasts ends the trials honestly, after about attempts x
+// OpenWait.
 //
 // # Time
 //

@@ -284,6 +284,9 @@ func TestGatePause(t *testing.T) {
 	}
 	g.end(2*sec, flying[0], Throttled, 30*sec, model.Usage{})
 	g.end(3*sec, flying[1], Throttled, 5*sec, model.Usage{}) // shorter: the longer one holds
+	if at := g.pausedUntil; at != 32*sec {
+		t.Errorf("a shorter Retry-After moved the pause to %s", at)
+	}
 	g.end(4*sec, flying[2], Failed, 28*sec+1, model.Usage{})
 	g.end(4*sec, flying[3], Refused, 90*sec, model.Usage{}) // a quota: no matter of time
 	if at, _ := g.at(5*sec, 10); at != 32*sec+1 || g.window.Size != 2 || g.paused != 30*sec+1 {
