@@ -34,7 +34,7 @@ var allowed = []row{
 	{"loop/model/anthropic", "loop/model", "an adapter knows the vocabulary and its provider"},
 	{"loop/model/sim", "loop/model scenarios/strictyaml", "a simulated model sees only its request; its scripts are strict YAML"},
 	{"loop/model/modeltest", "loop/model loop/clock", "one conformance suite for any model"},
-	{"loop/model/modeltest/faultserver", "loop/model", "a faulty provider on loopback"},
+	{"loop/model/modeltest/faultserver", "loop/model loop/model/modeltest", "a faulty provider on loopback, and the conformance suite over it"},
 	{"loop/model/limit", "loop/model loop/clock", "a decorator of any model"},
 	{"loop/clock", "-", "time is a leaf"},
 	{"loop/redact", "-", "takes secrets out of texts: a leaf"},
