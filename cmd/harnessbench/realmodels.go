@@ -152,3 +152,16 @@ func watchAccounts(bar *cli.Progress, p *provider.Provider) (stop func()) {
 	}()
 	return func() { close(done) }
 }
+
+// printAccounts says how much a run's accounts held it back, where they did.
+func printAccounts(a *app, p *provider.Provider) {
+	if p == nil {
+		return
+	}
+	for _, x := range p.Accounts() {
+		if x.Throttled > 0 || x.Opened > 0 {
+			fmt.Fprintf(a.stderr, "provider %s: %d requests, %d refused with 429; all were held back for %.1f s, and the breaker opened %d times\n",
+				x.Provider, x.Calls, x.Throttled, x.Paused.Seconds(), x.Opened)
+		}
+	}
+}

@@ -122,6 +122,7 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 		Stop: cli.Stopping(ctx), Done: func(row *results.Trial) { bar.Done(row.Verdict, row.SpentUSD) }})
 	unwatch()
 	bar.Close()
+	printAccounts(a, work.real)
 	stopped := errors.Is(err, ablations.ErrStopped)
 	if err != nil && !stopped {
 		return &cli.Exit{Code: cli.Errored, Err: err, Hint: "when that is mended: " + resumeCommand(dir)}
