@@ -1,17 +1,25 @@
+//go:build unix
+
 package main
 
 import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/loop/model/modeltest/faultserver"
@@ -321,4 +329,65 @@ func noKey(t *testing.T, dir, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A run on real models that is killed inside its trials is taken up there: what
+// was answered is not asked again, and its sessions replay exactly.
+func TestKilledRealRunResumes(t *testing.T) {
+	dir := t.TempDir()
+	bin := program(t, dir)
+	var n atomic.Int64
+	inner := faultserver.New(fetcher(12), faultserver.Plan{Rates: faultserver.Mixed(0.1), Seed: 3, RetryAfter: 5 * time.Millisecond})
+	defer inner.Close()
+	target, err := url.Parse(inner.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.ErrorLog = log.New(io.Discard, "", 0)
+	var kill atomic.Pointer[os.Process]
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c := n.Add(1); c == 40 || c == 90 {
+			_ = kill.Load().Kill() // in the middle of four trials, each with a call on its way
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	suite, file := fetching(t, dir, server.URL, 12, strings.Replace(twoArms, "none", "other", 1)+"repetitions: 4\nconcurrency: 4\ncoupling: independent\n", "")
+	t.Setenv("ACME_KEY", theKey)
+	out := filepath.Join(dir, "run")
+	args, kills := []string{"run", "-q", suite, "--models", file, "-o", out}, 0
+	for {
+		cmd := exec.Command(bin, args...)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		kill.Store(cmd.Process)
+		err := cmd.Wait()
+		if err == nil {
+			break
+		}
+		if kills++; cmd.ProcessState.ExitCode() >= 0 || kills > 2 {
+			t.Fatalf("%v\n%s", err, stderr.String())
+		}
+		args = []string{"run", "-q", "--resume", out}
+	}
+	c, err := results.ReadJournalFile(filepath.Join(out, results.JournalFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for _, r := range c.Trials() {
+		calls += r.ModelCalls
+	}
+	t.Logf("%d kills, %d requests, %d calls in the sessions", kills, n.Load(), calls)
+	if kills != 2 || int(n.Load()) > calls+2*4 {
+		t.Errorf("%d kills, %d requests for %d calls: more than what was on its way was asked again", kills, n.Load(), calls)
+	}
+	if text, _ := try(t, 0, "replay", "-q", out); !strings.Contains(text, "EXACT 8") {
+		t.Errorf("replay: %s", text)
+	}
+	noKey(t, out, "")
 }
