@@ -24,7 +24,6 @@ type item struct {
 	typ      model.ItemType
 	text     strings.Builder // of a call: its arguments
 	id, name string
-	quiet    bool // listeners hear of it no more: a later item has begun
 }
 
 // done returns the items.

@@ -50,11 +50,6 @@ func (c *call) pose(m *Model, req *model.Request) {
 	if m.o.Stream {
 		r.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
-	if m.o.MaxTokensField == "max_completion_tokens" {
-		r.MaxCompletionTokens = req.Params.MaxTokens
-	} else {
-		r.MaxTokens = req.Params.MaxTokens
-	}
 	r.ReasoningEffort = m.o.ReasoningEffort
 	r.ResponseFormat = m.o.ResponseFormat.wire()
 	for _, p := range req.Parts {
@@ -66,7 +61,7 @@ func (c *call) pose(m *Model, req *model.Request) {
 		r.Metadata = trace(m.seed, req)
 	}
 	c.head = appendHead(nil, m.o.Name, req, m.o.SendReasoning)
-	c.tail = append(appendNumbers(nil, &req.Params), m.extra...)
+	c.tail = append(appendNumbers(nil, &req.Params, m.o.MaxTokensField), m.extra...)
 }
 
 func (f *ResponseFormat) wire() *openai.ChatCompletionResponseFormat {
@@ -215,7 +210,13 @@ func joined(items []model.Item, want func(model.ItemType) bool) string {
 	return strings.Join(texts, "\n")
 }
 
-func appendNumbers(b []byte, p *model.Params) []byte {
+// appendNumbers appends what is set of the parameters; most is the name of the
+// one that bounds the answer.
+func appendNumbers(b []byte, p *model.Params, most string) []byte {
+	if p.MaxTokens > 0 {
+		b = append(append(append(b, `,"`...), most...), `":`...)
+		b = strconv.AppendInt(b, int64(p.MaxTokens), 10)
+	}
 	number := func(key string, v *float64) {
 		if v != nil {
 			b = strconv.AppendFloat(append(b, key...), *v, 'g', -1, 64)

@@ -94,8 +94,9 @@ func completions(answer Answer) http.Handler {
 	})
 }
 
+// errorObject is an error as OpenAI's clients know it, and Anthropic's too.
 func errorObject(typ, code, message string) []byte {
-	b, err := json.Marshal(map[string]any{"error": map[string]any{"message": message, "type": typ, "param": nil, "code": code}})
+	b, err := json.Marshal(map[string]any{"type": "error", "error": map[string]any{"message": message, "type": typ, "param": nil, "code": code}})
 	if err != nil {
 		panic(err) // strings always marshal
 	}

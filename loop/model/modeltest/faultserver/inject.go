@@ -44,8 +44,6 @@ func (s *Server) instead(f Fault) (http.HandlerFunc, bool) {
 				conn.Close()
 			}
 		}, true
-	case Hang:
-		return func(_ http.ResponseWriter, r *http.Request) { s.wait(r) }, true
 	}
 	return nil, false
 }
@@ -95,10 +93,12 @@ func newReply(rec *httptest.ResponseRecorder) *reply {
 
 // spoil sends an answer with its fault and counts what was done.
 func (s *Server) spoil(w http.ResponseWriter, r *http.Request, f Fault, a *reply) {
-	s.count(func(c *Counts) { c.Status[a.status]++ })
+	s.mu.Lock()
+	s.counts.Status[a.status]++
+	s.mu.Unlock()
 	if a.status != http.StatusOK || !applies(f, a, r) {
 		_, err := send(w, a, [][]byte{a.body}, 0)
-		s.count(func(c *Counts) {
+		s.settle(func(c *Counts) {
 			c.Passed++
 			served(c, None, err)
 		})
@@ -108,9 +108,10 @@ func (s *Server) spoil(w http.ResponseWriter, r *http.Request, f Fault, a *reply
 	case Reset:
 		s.reset(w, a)
 	case Stall:
-		if _, err := send(w, a, [][]byte{half(a)}, 0); err == nil {
-			s.wait(r)
-		}
+		_, _ = send(w, a, [][]byte{half(a)}, 0)
+		s.injected(f)
+		s.wait(r)
+		return
 	case Cut:
 		_, _ = send(w, a, [][]byte{half(a)}, 0)
 	case BadJSON, ErrorObject:
@@ -118,10 +119,10 @@ func (s *Server) spoil(w http.ResponseWriter, r *http.Request, f Fault, a *reply
 	default:
 		pieces, pause := s.disguise(w, f, a)
 		_, err := send(w, a, pieces, pause)
-		s.count(func(c *Counts) { served(c, f, err) })
+		s.settle(func(c *Counts) { served(c, f, err) })
 		return
 	}
-	s.count(func(c *Counts) { c.Injected[f]++ })
+	s.injected(f)
 }
 
 // served counts an answer that was to go out whole.
@@ -226,11 +227,14 @@ func splitUTF8(b []byte) (out [][]byte) {
 	return append(out, b[from:])
 }
 
-// half is the first half of an answer, and never as much as its finish reason.
+// half is the first half of an answer, and never as much as what says that it is
+// complete.
 func half(a *reply) []byte {
 	b := a.body[:len(a.body)/2]
-	if at := bytes.Index(b, []byte(`"finish_reason":"`)); at >= 0 {
-		b = b[:at]
+	for _, end := range []string{`"finish_reason":"`, `"stop_reason":"`, `"status":"completed"`} {
+		if at := bytes.Index(b, []byte(end)); at >= 0 {
+			b = b[:at]
+		}
 	}
 	return b
 }
@@ -250,7 +254,14 @@ func replaced(f Fault, a *reply) []byte {
 	} else {
 		b = nil
 	}
-	return fmt.Appendf(b[:len(b):len(b)], "data: %s\n\n", wrong)
+	name := ""
+	if at := bytes.LastIndex(b, []byte("event: ")); at >= 0 { // an API that names its events
+		name, _, _ = strings.Cut(string(b[at:]), "\n")
+		if name += "\n"; f == ErrorObject {
+			name = "event: error\n"
+		}
+	}
+	return fmt.Appendf(b[:len(b):len(b)], "%sdata: %s\n\n", name, wrong)
 }
 
 // reset writes half an answer by hand and resets the connection.
