@@ -178,7 +178,8 @@ func (s *Sim) remember(call *dialect.Call, before *ancestor, id string, reply *d
 	if call.API != dialect.Responses {
 		return
 	}
-	said, bad := dialect.Parse(call.API, reply.Status, func(key string) string { return reply.Type }, body(reply))
+	h := http.Header{"Content-Type": {reply.Type}}
+	said, bad := dialect.Parse(call.API, reply.Status, h.Get, body(reply))
 	if bad != nil {
 		return
 	}
