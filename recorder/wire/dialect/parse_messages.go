@@ -140,7 +140,7 @@ func messageUsageOf(n *node, u model.Usage) model.Usage {
 	take(&u.CacheRead, n.get("cache_read_input_tokens"))
 	take(&u.CacheWrite, n.get("cache_creation_input_tokens"))
 	take(&u.Output, n.get("output_tokens"))
-	take(&u.Reasoning, n.get("output_tokens_details").get("reasoning_tokens"))
+	take(&u.Reasoning, n.get("output_tokens_details").get("thinking_tokens"))
 	u.Reasoning = min(u.Reasoning, u.Output)
 	return u
 }
