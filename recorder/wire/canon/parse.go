@@ -282,7 +282,7 @@ func (p *parser) add(kind model.PartKind, role model.Role, ptr string, n *node) 
 }
 
 func newPart(kind model.PartKind, role model.Role, n *node) *model.Part {
-	b := n.append(nil)
+	b := n.append(make([]byte, 0, n.size()))
 	return &model.Part{Kind: kind, Role: role, JSON: b, Size: len(b), Digest: model.Sum(b)}
 }
 

@@ -47,7 +47,7 @@ func spellingsOf(name, dir string) ([]spelling, error) {
 		}
 		add(slash, "/")
 		add(strings.ReplaceAll(slash, "/", `\/`), `\/`)
-		add(percent(slash, "/", "0123456789ABCDEF"), "/")
+		add(percent(slash, "/:", "0123456789ABCDEF"), "/") // of a file URL
 		add(percent(slash, "", "0123456789ABCDEF"), "%2F")
 		add(percent(slash, "", "0123456789abcdef"), "%2f")
 	}
@@ -196,12 +196,15 @@ func escapeBefore(s string, i int, notSlash bool) bool {
 
 // randomShapes are what makes a name below the directory for temporary files a
 // random one; the first group is replaced.
-var randomShapes = []*regexp.Regexp{
-	regexp.MustCompile(`^tmp([a-z0-9_]{8})$`),                                                                                 // Python
-	regexp.MustCompile(`^(?:.*[._-])?([A-Za-z0-9]{10})$`),                                                                     // mktemp, if mixed
-	regexp.MustCompile(`^(?:.*[._-])([A-Za-z0-9]{6})(?:\.[a-z0-9]{1,5})?$`),                                                   // mkdtemp, if mixed
-	regexp.MustCompile(`^(?:.*[^0-9])?([0-9]{5,})(?:\.[a-z0-9]{1,5})?$`),                                                      // Go, process ids
-	regexp.MustCompile(`^(?:.*[^0-9a-f])?([0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|[0-9a-f]{16,})(?:\.[a-z0-9]{1,5})?$`), // uuid, hex
+var randomShapes = []struct {
+	re    *regexp.Regexp
+	mixed bool // only where it also looks drawn
+}{
+	{regexp.MustCompile(`^tmp([a-z0-9_]{8})$`), false}, // Python
+	{regexp.MustCompile(`^(?:.*[^0-9a-f])?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,})(?:\.[a-z0-9]{1,5})?$`), false},
+	{regexp.MustCompile(`^(?:.*[._-])?([A-Za-z0-9]{10})$`), true},                   // mktemp
+	{regexp.MustCompile(`^(?:.*[._-])([A-Za-z0-9]{6})(?:\.[a-z0-9]{1,5})?$`), true}, // mkdtemp
+	{regexp.MustCompile(`^(?:.*[^0-9])?([0-9]{5,})(?:\.[a-z0-9]{1,5})?$`), false},   // Go, process ids
 }
 
 // randomName finds the random part of the name after a separator at i.
@@ -215,9 +218,9 @@ func randomName(s string, i int, sep string) (from, to int) {
 		n++
 	}
 	name := strings.TrimRight(rest[:n], ".")
-	for k, re := range randomShapes {
-		at := re.FindStringSubmatchIndex(name)
-		if at == nil || (k == 1 || k == 2) && !drawn(name[at[2]:at[3]]) {
+	for _, shape := range randomShapes {
+		at := shape.re.FindStringSubmatchIndex(name)
+		if at == nil || shape.mixed && !drawn(name[at[2]:at[3]]) {
 			continue
 		}
 		i += len(sep)
