@@ -7,6 +7,7 @@ import (
 
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/session"
+	"github.com/harnessbench/harnessbench/recorder/wire/dialect"
 )
 
 // prepared is an exchange as it is written: redacted, cut to whole microseconds,
@@ -71,8 +72,8 @@ func (rec *Recorder) prepare(x *Exchange) (*prepared, error) {
 // fits refuses a request whose lines would be no lines of a session.
 func fits(x *Exchange) error {
 	r := x.Request
-	if len(r.Chains) != len(r.Parts)+1 || x.Lane == "" || x.Turn < 1 {
-		return errors.New("its request has no chain, or it did not come from Begin")
+	if len(r.Chains) != len(r.Parts)+1 {
+		return errors.New("its request has no chain")
 	}
 	if len(r.Params)+35*len(r.Parts) > session.MaxLine-slack {
 		return fmt.Errorf("its params, or its number of parts, are more than a line holds (%d MiB)", session.MaxLine>>20)
@@ -92,11 +93,13 @@ func (p *prepared) read() {
 	case x.Broken != "":
 		// A stream that broke off is never an answer, whatever it says so far.
 		p.failed = &model.Error{Kind: model.ErrBrokenStream, Status: x.Status, Message: p.line.Broken}
-		if _, e := parseAnswer(x, p.line.Body); e != nil {
+		if r, e := dialect.Parse(x.Request.API, x.Status, x.header, p.line.Body); e != nil {
 			p.failed.Usage = e.Usage
+		} else {
+			p.failed.Usage = r.Usage
 		}
 	default:
-		p.answer, p.failed = parseAnswer(x, p.line.Body)
+		p.answer, p.failed = dialect.Parse(x.Request.API, x.Status, x.header, p.line.Body)
 	}
 	if p.answer == nil {
 		return

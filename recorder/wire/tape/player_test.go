@@ -198,7 +198,7 @@ func TestRetry(t *testing.T) {
 			t.Errorf("request %d was answered by turn %d, attempt %d, status %d", i, x.Turn, x.Attempt, x.Status)
 		}
 	}
-	if r := p.Report(); r.Verdict != replayer.Unused || r.Unused != 1 || r.Lanes[1].Unused != 1 {
+	if r := p.Report(); r.Verdict != replayer.Unused || r.Unused != 3 || r.Lanes[1].Unused != 1 {
 		t.Errorf("%+v", r)
 	}
 }
