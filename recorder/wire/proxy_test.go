@@ -296,7 +296,7 @@ func TestUpstreamDies(t *testing.T) {
 			}
 			check(ask(t, rec.url+"/v1/chat/completions", chat("hi", `,"stream":true`)))
 			tp := rec.end()
-			if x := tp.Exchanges[0]; x.Broken == "" || x.OK() {
+			if x := tp.Exchanges[0]; x.Broken == "" || well(x) {
 				t.Errorf("recorded as complete: %+v", x)
 			}
 			at, h := replay(t, tp, ReplayOptions{})

@@ -92,7 +92,7 @@ func (p *Replay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.miss(w, api, miss.Message)
 		return
 	}
-	if x.OK() {
+	if well(x) {
 		if plain, err := unpack(x.AnswerBody(), header(x, "Content-Encoding")); err == nil {
 			p.lineage.Add(req, header(x, "Content-Type"), plain)
 		}
@@ -191,3 +191,7 @@ func header(x *tape.Exchange, name string) string {
 	}
 	return ""
 }
+
+// well reports whether an answer is complete and one of success: what a later
+// request may name as its parent.
+func well(x *tape.Exchange) bool { return x.Broken == "" && x.Status >= 200 && x.Status < 300 }
