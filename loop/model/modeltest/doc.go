@@ -8,6 +8,7 @@
 //     change to the request, an end with its context, use by several goroutines,
 //     no counting of its own, and answers that stay as they were given.
 //
-// An adapter's tests call Test with a model over a local server; a simulated
-// model's tests with the model itself.
+// An adapter's tests call Test with a model over a local server, and
+// faultserver.TestModel with the same model over one that fails; a simulated
+// model's tests call Test with the model itself.
 package modeltest
