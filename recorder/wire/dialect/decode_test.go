@@ -151,9 +151,15 @@ func TestDecodeOddThings(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
+			if diff := cmp.Diff(freeform[name], c.Freeform); diff != "" {
+				t.Error(diff)
+			}
 		})
 	}
 }
+
+// freeform are the tools of TestDecodeOddThings that take any text.
+var freeform = map[string][]string{"custom tool": {"sh"}, "tools without a function": {"apply_patch"}}
 
 var badRequests = []struct {
 	api           API

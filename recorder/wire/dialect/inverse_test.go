@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -139,7 +140,7 @@ func TestThereAndBack(t *testing.T) {
 	for i := range 200 {
 		r := randomResponse(rnd)
 		for _, api := range []API{Chat, Responses, Messages} {
-			c := &Call{API: api, Model: "m", Stream: rnd.IntN(2) == 0, StreamUsage: rnd.IntN(2) == 0}
+			c := &Call{API: api, Model: "m", Stream: rnd.IntN(2) == 0, StreamUsage: rnd.IntN(2) == 0, Freeform: []string{"tool_a"}}
 			reply := Encode(c, "id", r)
 			got, merr := Parse(api, reply.Status, headerOf(reply), replyBytes(reply))
 			if merr != nil {
@@ -246,7 +247,7 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	for _, tt := range deviations {
-		f.Add(byte(0), 200, []byte(tt.body))
+		f.Add(byte(slices.Index(apis, tt.api)), 200, []byte(tt.body))
 	}
 	f.Fuzz(func(t *testing.T, which byte, status int, body []byte) {
 		api := apis[int(which)%len(apis)]

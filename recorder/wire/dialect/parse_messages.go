@@ -33,8 +33,12 @@ func (a *answer) messagesWhole(root *node) *model.Error {
 	return nil
 }
 
-// block begins an item with a block of content, whole or as a stream begins it.
+// block begins an item with a block of content, whole or as a stream begins it;
+// what is no object begins none.
 func (a *answer) block(b *node) *part {
+	if b == nil || b.kind != '{' {
+		return nil
+	}
 	switch b.get("type").text() {
 	case "text":
 		p := a.begin(model.Text)
