@@ -119,6 +119,10 @@ func FuzzLoad(f *testing.F) {
 	if golden, err := os.ReadFile("../../testdata/sample.session.jsonl"); err == nil {
 		f.Add(golden)
 	}
+	small := newBench(f, Head{})
+	small.pass("", ask(f, `{"model":"m","messages":[{"role":"user","content":"x"}]}`), "y")
+	small.tape()
+	f.Add(small.buf.Bytes())
 	f.Add([]byte("{}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		check := func(data []byte) {

@@ -101,6 +101,17 @@ func (p *Player) Ask(hint string, r *canon.Request) (*Exchange, *Miss) {
 	return nil, p.miss
 }
 
+// Refuse ends the replay for a request that cannot even be read: what is wrong
+// with it stands at the pointer. Like any miss it is the only one.
+func (p *Player) Refuse(pointer, what string) *Miss {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.miss == nil {
+		p.miss = newMiss(replayer.Diverged, &Divergence{Pointer: pointer, Recorded: "a request that can be read", Actual: what, Show: p.show(0)})
+	}
+	return p.miss
+}
+
 // assign finds the recorded lane of a conversation. One seen before keeps its
 // own. A new one takes, of the lanes that nobody has, the first with its root in
 // which this very request stands; else the first with its root; else the first.

@@ -46,7 +46,7 @@ type Unasked struct {
 
 // Divergence is the first request that the recording does not have.
 type Divergence struct {
-	Lane     string `json:"lane"`           // of the recorded request it is compared with
+	Lane     string `json:"lane"`           // of the recorded request it is compared with; "" where the request cannot be read
 	Turn     int    `json:"turn"`           // of the lane, from 1
 	Part     *int   `json:"part"`           // index of the first unequal part; null where it is none
 	Pointer  string `json:"pointer"`        // RFC 6901, into the request as sent

@@ -29,6 +29,10 @@ type Exchange struct {
 	Stream  bool          // the answer is a stream of server-sent events
 	Broken  string        // how the answer broke off; "" = it is complete
 	Elapsed time.Duration // from passing on the request to the answer's end; 0 = the last frame's time
+	// Plain is the answer's body without its Content-Encoding, where it has one: the
+	// recorder reads the answer there. It is not recorded, unless a secret stands in
+	// it, which cannot be overwritten in packed bytes.
+	Plain []byte
 
 	at  *node               // of a loaded request
 	ask session.ShortDigest // of an auxiliary request's body

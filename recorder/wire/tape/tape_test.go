@@ -285,6 +285,24 @@ func TestRedaction(t *testing.T) {
 	}
 }
 
+// TestPacked: an answer in a Content-Encoding is read unpacked, and kept packed
+// unless a secret is in it.
+func TestPacked(t *testing.T) {
+	const secret = "hunter2-hunter2"
+	for _, text := range []string{"Answer 1.", secret} {
+		b := newBench(t, Head{Redact: redact.New(secret)})
+		x := fill(b.Begin("", ask(t, newChat("Hi.").body())), "packed")
+		x.Header = append(x.Header, [2]string{"Content-Encoding", "gzip"})
+		x.Plain = []byte(strings.Replace(answerTo(1), "Answer 1.", text, 1))
+		b.add(x)
+		got := b.tape().Exchanges[0]
+		packed := string(got.AnswerBody()) == "packed" && got.header("content-encoding") == "gzip"
+		if packed == (text == secret) || bytes.Contains(b.buf.Bytes(), []byte(secret)) || !bytes.Contains(b.buf.Bytes(), []byte(`"finish":"stop","usage":[10,0,0,3]`)) {
+			t.Errorf("%s:\n%s", text, b.buf.Bytes())
+		}
+	}
+}
+
 func TestFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rec")
 	path := filepath.Join(dir, "a.session.jsonl")
