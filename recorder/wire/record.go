@@ -141,7 +141,7 @@ func (rec *Record) settle() {
 	}
 }
 
-const settleFor = time.Second
+const settleFor = 250 * time.Millisecond
 
 // finish writes an exchange that is over.
 func (rec *Record) finish(c *capture) {
