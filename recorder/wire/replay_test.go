@@ -231,6 +231,9 @@ func TestAuxiliaryCalls(t *testing.T) {
 			t.Errorf("%d %s", a.status, a.body)
 		}
 	}
+	if a := get(t, at+"/"); a.status != 200 {
+		t.Errorf("nobody is there: %d %s", a.status, a.body)
+	}
 	if a := get(t, at+"/v1/models/other"); a.status != 404 {
 		t.Errorf("%d %s", a.status, a.body)
 	}
