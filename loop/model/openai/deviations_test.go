@@ -240,7 +240,7 @@ func TestNoAnswer(t *testing.T) {
 		{"error beside choices", sse, events(`{"id":"x","choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}],"error":{"code":429,"message":"slow down"}}`), model.ErrRateLimit, 429, unknown, "slow down"},
 		{"error within a choice", sse, events(`{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error","error":{"code":502,"message":"upstream died"}}]}`), model.ErrServer, 502, unknown, "upstream died"},
 		{"error on a bare line", sse, events(delta(`"content":"h"`)) + `{"error":{"message":"out of memory","type":"server_error"}}` + "\n", model.ErrServer, 500, unknown, "out of memory"},
-		{"error that says nothing", sse, events(`{"error":{}}`), model.ErrServer, 0, unknown, ""},
+		{"error that says nothing", sse, events(`{"error":{}}`), model.ErrServer, 0, unknown, "says no more"},
 		{"error object in a 200", js, `{"error":{"message":"no such model","type":"invalid_request_error"},"usage":{"prompt_tokens":10,"completion_tokens":2}}`, model.ErrBadRequest, 400, told, "no such model"},
 		{"error string in a 200", js, `{"error":"boom"}`, model.ErrServer, 0, unknown, "boom"},
 		{"overflow in a 200", js, `{"error":{"code":400,"message":"request (9 tokens) exceeds the available context size (8 tokens)","type":"exceed_context_size_error"}}`, model.ErrContextOverflow, 400, unknown, "exceeds"},

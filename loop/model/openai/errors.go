@@ -46,7 +46,7 @@ func (m *Model) sort(c *call, err error) *model.Error {
 	case errors.As(err, &told):
 		f := &told.fault
 		f.defaults()
-		return &model.Error{Kind: f.kind(), Status: f.status, RetryAfter: f.retryAfter, Message: f.text(), Usage: c.billed()}
+		return &model.Error{Kind: f.kind(), Status: f.status, RetryAfter: f.retryAfter, Message: f.textOr(nil, "an error object in the answer that says no more"), Usage: c.billed()}
 	case errors.As(err, &none):
 		return &model.Error{Kind: model.ErrProtocol, Message: none.why, Usage: c.billed()}
 	case errors.As(err, &broken):

@@ -256,3 +256,47 @@ func benchmark(b *testing.B, stream bool) {
 
 func BenchmarkGenerate(b *testing.B)       { benchmark(b, false) }
 func BenchmarkGenerateStream(b *testing.B) { benchmark(b, true) }
+
+// Hundreds of calls at a time to one host share as many connections, also later.
+func TestHundredsAtATime(t *testing.T) {
+	const at = 300
+	gate := make(chan struct{})
+	var inside, conns atomic.Int32
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if inside.Add(1)%at == 0 {
+			gate <- struct{}{} // all are here
+		}
+		<-gate
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, events(delta(`"content":"hi"`), finished, metered, done))
+	}))
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	srv.Start()
+	defer srv.Close()
+	m := on(t, srv.URL, func(o *Options) { o.Stream = true })
+	for range 3 {
+		errs := make(chan error, at)
+		for range at {
+			go func() {
+				_, err := m.Generate(context.Background(), question(), nil)
+				errs <- err
+			}()
+		}
+		<-gate
+		for range at {
+			gate <- struct{}{}
+		}
+		for range at {
+			if err := <-errs; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := conns.Load(); n > 2*at { // a slow machine may lose some
+		t.Errorf("%d connections for three rounds of %d calls", n, at)
+	}
+}
