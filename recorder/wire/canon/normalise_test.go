@@ -157,7 +157,7 @@ func TestOwnPatterns(t *testing.T) {
 
 func TestDeclarations(t *testing.T) {
 	env := Env{Home: "/home/u", Cwd: "/w"}
-	names := []string{"uuid", "z=[0-9]+", "cwd", "home", "date", "a=x+", "tmp"}
+	names := []string{"uuid", "z=[0-9]+", "cwd", "drop=/b", "home", "date", "a=x+", "host", "drop=/a/*/~0~1", "tmp"}
 	list := normalisers(t, env, names...)
 	var back []string
 	for _, n := range list {
@@ -171,13 +171,23 @@ func TestDeclarations(t *testing.T) {
 		t.Errorf("what is written to a header reads differently:\n%s", diff)
 	}
 	for decl, want := range map[string]string{
-		"hom":    "unknown; use home",
-		"":       "unknown",
-		"X=a":    "lower-case",
-		"home=a": "meaning",
-		"a=(":    "missing closing",
-		"a=x*":   "empty text",
-		"a=":     "empty text",
+		"hom":                                "unknown; use home",
+		"":                                   "unknown",
+		"X=a":                                "lower-case",
+		"home=a":                             "meaning",
+		"host=a":                             "meaning",
+		"codex=a":                            "meaning",
+		"drop":                               "unknown",
+		"drop=":                              "RFC 6901",
+		"drop=/":                             "RFC 6901",
+		"drop=a":                             "RFC 6901",
+		"drop=/a~2":                          "~0",
+		"drop=/tools":                        "none is dropped whole",
+		"drop=/input/3":                      "none is dropped whole",
+		"drop=/a" + strings.Repeat("/a", 16): "16 tokens",
+		"a=(":                                "missing closing",
+		"a=x*":                               "empty text",
+		"a=":                                 "empty text",
 	} {
 		if _, err := Normalisers([]string{decl}, env); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", decl, err, want)
@@ -188,8 +198,11 @@ func TestDeclarations(t *testing.T) {
 			t.Errorf("home %q is taken", e.Home)
 		}
 	}
-	if _, err := Normalisers([]string{"home", "home"}, env); err == nil || !strings.Contains(err.Error(), "twice") {
+	if _, err := Normalisers([]string{"n=a", "n=b"}, env); err == nil || !strings.Contains(err.Error(), "twice") {
 		t.Error(err)
+	}
+	if list := normalisers(t, env, "home", "home"); len(list) != 1 {
+		t.Error("declared again, home is two")
 	}
 }
 
@@ -232,8 +245,10 @@ message assistant /messages/1 {"content":[{"signature":"zz","thinking":"<any>","
 
 func FuzzNormalisers(f *testing.F) {
 	f.Add("/home/u/tmp/tmpabcdefgh 2026-11-30T10:00:00Z 123e4567-e89b-12d3-a456-426614174000 Mon, 30 Nov 2026 20:29:38 GMT 127")
-	f.Add(`\/home\/u\n%2Fhome%2Fu C:\\Users\\u`)
-	list := normalisers(f, Env{Home: "/home/u", Cwd: `C:\Users\u`}, "home", "cwd", "tmp", "date", "uuid", "n=([0-9]{3})x?")
+	f.Add(`\/home\/u\n%2Fhome%2Fu C:\\Users\\u /-home-u/C--Users-u`)
+	f.Add("Linux box-7 6.1.0-18-amd64 #1 SMP 6.1.0-18-amd64 x86_64")
+	env := Env{Home: "/home/u", Cwd: `C:\Users\u`, Hostname: "box-7.lan", Release: "6.1.0-18-amd64", Version: "#1 SMP 6.1.0-18-amd64", Machine: "x86_64"}
+	list := normalisers(f, env, "home", "cwd", "tmp", "host", "date", "uuid", "n=([0-9]{3})x?")
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, find := range newStriker(list).steps {
 			end := 0

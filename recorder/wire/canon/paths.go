@@ -14,12 +14,14 @@ import (
 type spelling struct {
 	name string // of the normaliser
 	text string
-	sep  string // between names of a path in this spelling
+	sep  string // between names of a path in this spelling; "" = all of it is one name
+	core string // letters and digits of the text; a text without these has none of its directory's spellings
 }
 
 // spellingsOf returns the ways in which a directory may stand in a text: as it
-// is, JSON-escaped once or twice, percent-encoded, and in file URLs.
-func spellingsOf(name, dir string) ([]spelling, error) {
+// is, JSON-escaped once or twice, percent-encoded, in file URLs, and, if asked
+// for, as one name.
+func spellingsOf(name, dir string, dash bool) ([]spelling, error) {
 	windows := len(dir) > 2 && dir[1] == ':' && (dir[2] == '\\' || dir[2] == '/')
 	switch trimmed := strings.TrimRight(dir, `/\`); {
 	case dir == "":
@@ -32,13 +34,13 @@ func spellingsOf(name, dir string) ([]spelling, error) {
 		dir = trimmed
 	}
 	var out []spelling
-	add := func(text, sep string) {
-		if s := (spelling{name, text, sep}); !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
 	for _, d := range twins(dir) {
-		slash := d
+		slash, core := d, coreOf(d)
+		add := func(text, sep string) {
+			if s := (spelling{name, text, sep, core}); !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
 		if windows {
 			slash = strings.ReplaceAll(d, `\`, `/`)
 			for _, sep := range []string{`\`, `\\`, `\\\\`} {
@@ -50,9 +52,43 @@ func spellingsOf(name, dir string) ([]spelling, error) {
 		add(percent(slash, "/:", "0123456789ABCDEF"), "/") // of a file URL
 		add(percent(slash, "", "0123456789ABCDEF"), "%2F")
 		add(percent(slash, "", "0123456789abcdef"), "%2f")
+		if dash {
+			add(dashed(d), "")
+		}
 	}
 	return out, nil
 }
+
+// coreOf returns the longest run of ASCII letters and digits: every spelling
+// keeps it.
+func coreOf(dir string) (core string) {
+	for run := range strings.FieldsFuncSeq(dir, func(r rune) bool { return !isAlnum(r) }) {
+		if len(run) > len(core) {
+			core = run
+		}
+	}
+	return core
+}
+
+// dashed writes a path as one name, as agents do that keep a folder for each
+// directory they worked in. They are JavaScript, which sees two characters beyond
+// U+FFFF.
+func dashed(dir string) string {
+	var b strings.Builder
+	for _, r := range dir {
+		switch {
+		case isAlnum(r):
+			b.WriteRune(r)
+		case r > 0xFFFF:
+			b.WriteString("--")
+		default:
+			b.WriteByte('-')
+		}
+	}
+	return b.String()
+}
+
+func isAlnum(r rune) bool { return r < utf8.RuneSelf && r != '_' && isWord(byte(r)) }
 
 // twins returns a directory and its other name on macOS, where /tmp, /var and
 // /etc are links into /private.
@@ -89,15 +125,23 @@ func findPaths(s string, list []spelling) []strike {
 		sp *spelling
 	}
 	var hits []hit
+	core, there := "", true
 	for i := range list {
 		sp := &list[i]
-		for at := 0; ; {
+		if sp.core != core {
+			core, there = sp.core, strings.Contains(s, sp.core)
+		}
+		for at := 0; there; {
 			k := strings.Index(s[at:], sp.text)
 			if k < 0 {
 				break
 			}
 			at += k
-			if pathBegins(s, at) && pathEnds(s[at+len(sp.text):]) {
+			begins := pathBegins
+			if sp.sep == "" {
+				begins = nameBegins
+			}
+			if begins(s, at) && pathEnds(s[at+len(sp.text):]) {
 				hits = append(hits, hit{at, sp})
 			}
 			at++
@@ -150,6 +194,11 @@ func pathBegins(s string, i int) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 	}
 	return true
+}
+
+// nameBegins reports whether a separator of a path stands before i.
+func nameBegins(s string, i int) bool {
+	return hasSuffix(s[:i], "/", `\`, "%2F", "%2f", "%5C", "%5c")
 }
 
 func hasSuffix(s string, suffixes ...string) bool {
