@@ -182,10 +182,13 @@ func (p *Player) exhausted(lane *playLane, r *canon.Request) *Miss {
 	if lane != nil {
 		last := lane.list[len(lane.list)-1]
 		d.Lane, d.Turn = lane.name, last.Turn+1
-		d.Note = fmt.Sprintf("lane %s has %d recorded requests, and each was served", lane.name, len(lane.list))
+		d.Note = fmt.Sprintf("lane %s has %s, and no more is left", lane.name, count(len(lane.list), "recorded request"))
 	} else {
 		d.Lane = laneName(len(p.lanes) + 1)
-		d.Note = fmt.Sprintf("a new conversation begins; the recording has %d, and all of it was served", len(p.lanes))
+		d.Note = fmt.Sprintf("a new conversation begins; the recording has %s, and no more is left", count(len(p.lanes), "lane"))
+	}
+	if !p.tape.Complete {
+		d.Note += "; it was not recorded to its end"
 	}
 	if n := len(r.Parts); n > 0 {
 		d.Pointer, d.Actual = r.Pointers[n-1], shorten(string(r.Parts[n-1].JSON), maxValue)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/harnessbench/harnessbench/loop/model"
@@ -276,5 +277,22 @@ func BenchmarkRecord(b *testing.B) {
 	for b.Loop() {
 		rec.pass("", rs[i%len(rs)], answerTo(1))
 		i++
+	}
+}
+
+// BenchmarkMiss is the first request that a long recording does not have.
+func BenchmarkMiss(b *testing.B) {
+	data, rs := longTape(b, 5000)
+	tape, err := read(session.NewReader(bytes.NewReader(data)), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := *rs[4000]
+	r.Chains = slices.Clone(r.Chains)
+	r.Chains[len(r.Chains)-1][0] ^= 1
+	for b.Loop() {
+		if _, miss := NewPlayer(tape).Ask("", &r); miss == nil {
+			b.Fatal("served")
+		}
 	}
 }

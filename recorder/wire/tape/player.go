@@ -218,13 +218,13 @@ func (p *Player) Report() *Report {
 	case r.Unused > 0:
 		r.Verdict = replayer.Unused
 		r.Missing = p.missing()
-		r.Reason = fmt.Sprintf("%d of %d recorded model requests were never made", r.Unused, r.Exchanges)
+		r.Reason = fmt.Sprintf("%d of %s never came", r.Unused, count(r.Exchanges, "recorded model request"))
 	case p.normal > 0:
 		r.Verdict, r.Normalised = replayer.Normalised, map[string]int{}
 		for name, n := range p.equalBy {
 			r.Normalised[name] = n
 		}
-		r.Reason = fmt.Sprintf("%d requests are equal only after declared normalisers", p.normal)
+		r.Reason = fmt.Sprintf("equal only after declared normalisers: %s", count(p.normal, "request"))
 	default:
 		r.Verdict = replayer.Exact
 	}

@@ -3,6 +3,8 @@ package tape
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -417,5 +419,46 @@ func TestSameJSON(t *testing.T) {
 	b.pass("", r, answerTo(1))
 	if miss := play(t, NewPlayer(b.tape()), "", r); miss != nil {
 		t.Error(miss)
+	}
+}
+
+// TestReportText is what people read of each verdict.
+func TestReportText(t *testing.T) {
+	var out strings.Builder
+	tell := func(p *Player) {
+		t.Helper()
+		if err := p.Report().WriteText(&out); err != nil {
+			t.Fatal(err)
+		}
+		out.WriteString("\n")
+	}
+	list := talk("Do it.", 2)
+	p := NewPlayer(recorded(t, 2))
+	tell(p)
+	play(t, p, "", requests(t, list[:1])...)
+	tell(p)
+	play(t, p, "", requests(t, list[1:])...)
+	tell(p)
+	miss := play(t, p, "", ask(t, newChat("Again.").body()))
+	tell(p)
+	out.WriteString(miss.Message + "\n\n")
+	long := strings.Repeat("It is so.\n", 100)
+	b := newBench(t, Head{})
+	b.pass("", ask(t, newChat(long+"Really.\n"+long).body()), answerTo(1))
+	p = NewPlayer(b.tape())
+	changed := newChat(long + "Truly.\n" + long)
+	changed.model = "other"
+	miss = play(t, p, "", ask(t, changed.body()))
+	tell(p)
+	out.WriteString(miss.Message + "\n")
+	name := filepath.Join("testdata", "report.txt")
+	if *update {
+		if err := os.WriteFile(name, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil || string(want) != out.String() {
+		t.Errorf("not as in %s (%v):\n%s", name, err, out.String())
 	}
 }

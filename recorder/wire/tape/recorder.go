@@ -195,11 +195,11 @@ func (rec *Recorder) Add(x *Exchange) error {
 	}
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
-	if rec.err == nil && rec.closed {
-		rec.err = errors.New("recording: it is closed")
-	}
-	if rec.err != nil {
+	switch {
+	case rec.err != nil:
 		return rec.err
+	case rec.closed:
+		return fmt.Errorf("exchange %d ended after the recording was closed: it is not in it", x.N)
 	}
 	if x.Request != nil {
 		if safe.keep, safe.fresh, err = rec.plan(x); err != nil {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -218,7 +219,7 @@ func TestDamage(t *testing.T) {
 		if !errors.As(err, &corrupt) && !errors.Is(err, session.ErrTooNew) {
 			t.Fatalf("byte %d of line %d: %v", i, line, err)
 		}
-		if corrupt != nil && corrupt.Line != line && corrupt.Line != line+1 && good[i] != '\n' {
+		if corrupt != nil && corrupt.Line != line {
 			t.Fatalf("byte %d of line %d: %v", i, line, err)
 		}
 	}
@@ -341,7 +342,7 @@ func TestFiles(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if st, err := d.Info(); err != nil || !d.IsDir() && st.Mode().Perm() != 0o600 {
+		if st, err := d.Info(); err != nil || !d.IsDir() && st.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
 			t.Errorf("%s: mode %v, %v", name, st.Mode(), err)
 		}
 		return nil
