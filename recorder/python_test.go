@@ -49,7 +49,11 @@ func TestOtherLanguage(t *testing.T) {
 		return string(out), err
 	}
 	good := record(t, sample.Play)
-	for name, b := range map[string][]byte{"sample": good, "many": record(t, func(s event.Sink) error { return sample.Many(s, 30, 5000) })} {
+	traffic, err := os.ReadFile("wire/tape/testdata/various.session.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{"sample": good, "traffic": traffic, "many": record(t, func(s event.Sink) error { return sample.Many(s, 30, 5000) })} {
 		out, err := run(name, b)
 		want := fmt.Sprintf("ok: %d lines, ", bytes.Count(b, []byte("\n")))
 		r := session.NewReader(bytes.NewReader(b))

@@ -125,7 +125,7 @@ func TestSelfConsistent(t *testing.T) {
 
 // TestTableMatchesLines proves that the table of fields and the lines agree: no
 // field stands in a line that the table does not know, their order is the
-// table's, and the sample uses every field but those listed.
+// table's, and the samples use every field but those listed.
 func TestTableMatchesLines(t *testing.T) {
 	order := map[session.Type]map[string]int{}
 	unused := map[string]bool{}
@@ -139,7 +139,11 @@ func TestTableMatchesLines(t *testing.T) {
 		order[f.Line][f.Name] = i
 		unused[string(f.Line)+" "+f.Name] = true
 	}
-	for _, l := range lines(t, record(t, sample.Play)) {
+	traffic, err := os.ReadFile("wire/tape/testdata/various.session.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range append(lines(t, record(t, sample.Play)), lines(t, traffic)...) {
 		last := -1
 		l.Keys(func(key string, _ []byte) {
 			i, ok := order[l.Type][key]
@@ -154,7 +158,7 @@ func TestTableMatchesLines(t *testing.T) {
 			last = i
 		})
 	}
-	for _, known := range []string{"attempt items", "acceptance empty", "footer evidence", "footer backstop", "footer unchecked", "tool.result bytes", "response model"} {
+	for _, known := range []string{"attempt items", "acceptance empty", "footer evidence", "footer backstop", "tool.result bytes", "wire size", "wire blob"} {
 		if !unused[known] {
 			t.Errorf("%s is used by now: take it off the list", known)
 		}

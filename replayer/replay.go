@@ -145,6 +145,10 @@ func (r *replay) configure(o Options) (*trial.Rebuilt, error) {
 		return nil, nil
 	}
 	r.rep.Scenario = h.Scenario
+	if h.IsWire() {
+		r.settle(Noop, "recorded traffic, not a session of this loop: replay it in front of the client that was recorded, with harnessbench replay --serve "+shellQuote(r.rep.Path)+" -- CMD")
+		return nil, nil
+	}
 	if errors.Is(err, errEnd) {
 		r.settle(Exhausted, "the recording ends before the first request: it has no footer")
 		return nil, nil

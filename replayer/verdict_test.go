@@ -177,3 +177,15 @@ func TestCurrentConfiguration(t *testing.T) {
 		}
 	})
 }
+
+// TestTraffic: recorded traffic has no loop of ours to drive.
+func TestTraffic(t *testing.T) {
+	b, err := os.ReadFile("../recorder/wire/tape/testdata/various.session.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep := replayBytes(t, b, replayer.Options{})
+	if rep.Verdict != replayer.Noop || !strings.Contains(rep.Reason, "harnessbench replay --serve x.session.jsonl -- CMD") {
+		t.Errorf("%+v", rep)
+	}
+}

@@ -116,7 +116,7 @@ func secretsOf(env []string) []string {
 		name, value, _ := strings.Cut(kv, "=")
 		name = strings.ToUpper(name)
 		for _, end := range []string{"_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS"} {
-			if strings.HasSuffix(name, end) && len(value) >= 8 {
+			if strings.HasSuffix(name, end) {
 				out = append(out, value)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -104,9 +105,14 @@ func (f *wireFlags) station(a *app) (*station, error) {
 	return s, nil
 }
 
-// logger says what happens behind an endpoint on stderr.
+// logger says what happens behind an endpoint on stderr, whoever says it.
 func (a *app) logger() func(string) {
-	return func(s string) { fmt.Fprintf(a.stderr, "harnessbench: %s\n", cli.SanitizeLine(s)) }
+	var mu sync.Mutex
+	return func(s string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(a.stderr, "harnessbench: %s\n", cli.SanitizeLine(s))
+	}
 }
 
 func (f *wireFlags) openReplay(s *station, path string, secrets *redact.Redactor) error {

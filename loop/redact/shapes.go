@@ -66,10 +66,11 @@ var shapes = []shape{
 	{"-----BEGIN ", 0, 0, nil}, // PEM private keys, see pem
 }
 
-// starts are the bytes that a prefix begins with.
-var starts = func() (t [256]bool) {
+// pairs has a bit for every two bytes that a prefix begins with: what tells most
+// of a text quickly from keys.
+var pairs = func() (t [256][4]uint64) {
 	for _, s := range shapes {
-		t[s.prefix[0]] = true
+		t[s.prefix[0]][s.prefix[1]>>6] |= 1 << (s.prefix[1] & 63)
 	}
 	return t
 }()
@@ -77,8 +78,8 @@ var starts = func() (t [256]bool) {
 // findShapes returns the spans to overwrite, in order. What stays readable is
 // the prefix.
 func findShapes(s string) (spans []span) {
-	for i := 0; i < len(s); i++ {
-		if !starts[s[i]] || !wordStart(s, i) {
+	for i := 0; i+1 < len(s); i++ {
+		if c := s[i+1]; pairs[s[i]][c>>6]>>(c&63)&1 == 0 || !wordStart(s, i) {
 			continue
 		}
 		if sp, ok := shapeAt(s, i); ok {

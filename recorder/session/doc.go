@@ -16,7 +16,9 @@
 //  5. [Inputs] is the running digest of everything a replay is served, as
 //     state lines and the footer carry it; [Conversation] recomputes every
 //     request from the lines before it.
-//  6. [Edit] rewrites lines and seals the session again, for tests and tools.
+//  6. A session may also be recorded traffic ([Header.IsWire]): [Wire] lines say
+//     what passed between a client and a model's API, byte by byte.
+//  7. [Edit] rewrites lines and seals the session again, for tests and tools.
 //
 // Events are turned into payloads one level up, in package recorder.
 package session

@@ -27,9 +27,11 @@ type Endpoint struct {
 	listener net.Listener
 	server   *http.Server
 	cancel   context.CancelFunc // of every request
-	busy     sync.WaitGroup     // handlers at work
-	done     chan struct{}      // closed when the server has returned
-	err      error              // why it returned; read after done
+	mu       sync.Mutex
+	stopping bool
+	busy     sync.WaitGroup // handlers at work; none begins once it is stopping
+	done     chan struct{}  // closed when the server has returned
+	err      error          // why it returned; read after done
 }
 
 // Listen opens an endpoint on a host:port address; port 0 takes a free one.
@@ -83,7 +85,9 @@ func (e *Endpoint) URL() string {
 // Serve answers with h until Stop is called. It returns at once; call it once.
 func (e *Endpoint) Serve(h http.Handler, o EndpointOptions) {
 	e.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		e.busy.Add(1)
+		if !e.enter() {
+			panic(http.ErrAbortHandler) // it came with the end
+		}
 		defer e.busy.Done()
 		if why := refuse(r, o); why != "" {
 			http.Error(w, "harnessbench: "+why, http.StatusForbidden)
@@ -97,6 +101,16 @@ func (e *Endpoint) Serve(h http.Handler, o EndpointOptions) {
 			e.err = err
 		}
 	}()
+}
+
+// enter counts a handler, unless the endpoint is stopping.
+func (e *Endpoint) enter() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.stopping {
+		e.busy.Add(1)
+	}
+	return !e.stopping
 }
 
 // refuse keeps web pages out. A page whose name was bound to 127.0.0.1 sends
@@ -138,6 +152,9 @@ func (e *Endpoint) Stop(grace time.Duration) error {
 	}
 	e.cancel()
 	e.listener.Close() // where Serve was never called
+	e.mu.Lock()
+	e.stopping = true
+	e.mu.Unlock()
 	e.busy.Wait()
 	if e.server.Handler != nil {
 		<-e.done

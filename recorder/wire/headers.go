@@ -72,8 +72,13 @@ func secrets(h http.Header, query url.Values) []string {
 	for _, name := range secretQueries {
 		out = append(out, query[name]...)
 	}
-	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+	return slices.DeleteFunc(out, func(s string) bool { return slices.Contains(placeholders, strings.ToLower(s)) })
 }
+
+// placeholders are what people write where a client insists on a key and nothing
+// needs one. Texts are full of these words, and they are no secret.
+var placeholders = []string{"", "none", "null", "empty", "dummy", "ollama", "lm-studio", "anything", "whatever", "not-needed", "not_needed", "no-key", "no-key-needed",
+	"no-key-required", "sk-no-key-required", "placeholder", "your-api-key", "api-key", "test-key", "localhost", "undefined"}
 
 func readCookies(h http.Header) []*http.Cookie {
 	return append((&http.Request{Header: h}).Cookies(), (&http.Response{Header: h}).Cookies()...)

@@ -141,7 +141,7 @@ func (rec *Record) settle() {
 	}
 }
 
-const settleFor = time.Second
+const settleFor = 250 * time.Millisecond
 
 // finish writes an exchange that is over.
 func (rec *Record) finish(c *capture) {
@@ -151,7 +151,7 @@ func (rec *Record) finish(c *capture) {
 		c.WriteHeader(http.StatusOK) // as net/http does for a handler that wrote nothing
 	}
 	x.Status = c.status
-	if x.Request != nil && x.OK() {
+	if x.Request != nil && well(x) {
 		rec.lineage.Add(x.Request, c.contentType, c.plain())
 	}
 	err := rec.rec.Add(x)

@@ -74,7 +74,7 @@ func (p *Replay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !ok || aux != "" {
-		p.auxiliary(w, r, pace, ok, body.plain)
+		p.auxiliary(w, r, pace, aux, body.plain)
 		return
 	}
 	req, err := canon.Parse(api, body.plain, canon.Options{Normalisers: p.o.Normalisers, Redact: p.o.Redact, Parent: p.lineage.Parent})
@@ -92,7 +92,7 @@ func (p *Replay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.miss(w, api, miss.Message)
 		return
 	}
-	if x.OK() {
+	if well(x) {
 		if plain, err := unpack(x.AnswerBody(), header(x, "Content-Encoding")); err == nil {
 			p.lineage.Add(req, header(x, "Content-Type"), plain)
 		}
@@ -126,13 +126,15 @@ func (p *Replay) aux(r *http.Request, body []byte) (*tape.Exchange, bool) {
 
 // auxiliary answers what is no question to a model. That it was not recorded
 // changes no verdict.
-func (p *Replay) auxiliary(w http.ResponseWriter, r *http.Request, pace pacer, known bool, body []byte) {
+func (p *Replay) auxiliary(w http.ResponseWriter, r *http.Request, pace pacer, aux string, body []byte) {
 	x, ok := p.aux(r, body)
 	switch {
 	case ok:
 		play(w, r, pace, x)
-	case !known:
+	case aux == "":
 		unknown(w, r)
+	case aux == dialect.AuxRoot:
+		here(w, "recorded traffic is replayed")
 	default:
 		fail(w, speaks("", r), &model.Error{Kind: model.ErrBadRequest, Status: http.StatusNotFound,
 			Message: fmt.Sprintf("harnessbench replay: %s %s was not recorded", r.Method, r.URL.Path)}, [2]string{"X-Should-Retry", "false"})
@@ -191,3 +193,7 @@ func header(x *tape.Exchange, name string) string {
 	}
 	return ""
 }
+
+// well reports whether an answer is complete and one of success: what a later
+// request may name as its parent.
+func well(x *tape.Exchange) bool { return x.Broken == "" && x.Status >= 200 && x.Status < 300 }

@@ -147,6 +147,11 @@ func unknown(w http.ResponseWriter, r *http.Request) {
 		Message: fmt.Sprintf("harnessbench: %s %s is not spoken here; there are /v1/chat/completions, /v1/responses, /v1/messages, /v1/messages/count_tokens and /v1/models", r.Method, r.URL.Path)})
 }
 
+// here answers who looks whether anybody is there.
+func here(w http.ResponseWriter, what string) {
+	send(w, &dialect.Reply{Status: http.StatusOK, Type: "text/plain; charset=utf-8", Body: []byte("harnessbench: " + what + "\n")})
+}
+
 // send writes a whole reply at once.
 func send(w http.ResponseWriter, reply *dialect.Reply) {
 	head(w, reply)

@@ -126,7 +126,7 @@ func listed(w http.ResponseWriter, r *http.Request, aux string) {
 		fail(w, speaks("", r), &model.Error{Kind: model.ErrBadRequest, Status: http.StatusNotFound,
 			Message: fmt.Sprintf("harnessbench: there is no simulated model %q; GET /v1/models lists them", id)})
 	default:
-		send(w, &dialect.Reply{Status: http.StatusOK, Type: "text/plain; charset=utf-8", Body: []byte("harnessbench: simulated models; see GET /v1/models\n")})
+		here(w, "simulated models answer; GET /v1/models lists them")
 	}
 }
 
@@ -178,7 +178,8 @@ func (s *Sim) remember(call *dialect.Call, before *ancestor, id string, reply *d
 	if call.API != dialect.Responses {
 		return
 	}
-	said, bad := dialect.Parse(call.API, reply.Status, func(key string) string { return reply.Type }, body(reply))
+	h := http.Header{"Content-Type": {reply.Type}}
+	said, bad := dialect.Parse(call.API, reply.Status, h.Get, body(reply))
 	if bad != nil {
 		return
 	}

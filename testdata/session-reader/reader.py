@@ -2,7 +2,7 @@
 """Checks a session from docs/session-format.md alone: the line chain, every request, the inputs digests.
 usage: reader.py FILE     prints a summary and exits 0, or names the first broken line and exits 1
 """
-import hashlib, json, pathlib, sys
+import hashlib, json, pathlib, sys, types
 
 VERSION, where = "harnessbench/session/1", [0]
 INPUTS = {
@@ -10,6 +10,7 @@ INPUTS = {
     "attempt": "error items finish usage elapsed_us model".split(),
     "response": "items finish usage elapsed_us model".split(),
     "tool.result": "outcome text bytes took_us want_us exit delta".split(),
+    "wire": "status header stream text b64 size blob frames broken elapsed_us".split(),
 }
 sha = lambda *parts: hashlib.sha256(b"".join(parts)).digest()
 prefixed = lambda s: len(s).to_bytes(4, "big") + s.encode()
@@ -33,9 +34,6 @@ def fields(line):
         if text[end:] == "}":
             return
 
-class Lane:
-    def __init__(self):
-        self.asked, self.pending = [], []  # parts of the last request; parts available since: dicts
 def part(kind, role, body, call=None):
     return {"kind": kind, "role": role, "digest": sha(body), "call": call}
 
@@ -47,17 +45,16 @@ def check(path):
     data = pathlib.Path(path).read_bytes()
     assert data.endswith(b"\n"), "last line is torn"
     chain, inputs, lanes, known, count = sha(VERSION.encode()), sha(b"harnessbench/inputs/1"), {}, {}, 0
-    for no, line in enumerate(data[:-1].split(b"\n"), 1):
-        where[0] = no
-        got = list(fields(line))
+    for where[0], line in enumerate(data[:-1].split(b"\n"), 1):
+        no, got = where[0], list(fields(line))
         v, raw = {k: x for k, x, _ in got}, {k: r for k, _, r in got}
         before, chain = chain, sha(chain, line[:-40])
         assert [k for k, _, _ in got[:2]] == ["seq", "t"] and line[-40:] == b',"h":"%s"}' % chain.hex()[:32].encode(), "chain is broken"
         assert v["seq"] == no and len(v) == len(got) and (no > 1 or v["v"] == VERSION), "sequence, duplicate field or version"
-        t, lane = v["t"], lanes.setdefault(v.get("lane", "main"), Lane())
+        t, lane = v["t"], lanes.setdefault(v.get("lane", "main"), types.SimpleNamespace(asked=[], pending=[]))
         count += t == "request"
         if t == "part":
-            p = part(v["kind"], v.get("role", ""), raw["body"], v["body"].get("call_id"))
+            p = part(v["kind"], v.get("role", ""), raw["body"], v["why"] == "rewrite" and v["body"].get("call_id"))
             assert p["digest"].hex()[:32] == v["digest"], "part digest"
             if v["why"] == "rewrite":
                 lane.pending[max(i for i, q in enumerate(lane.pending) if q.get("call") == p["call"])] = p
@@ -73,8 +70,11 @@ def check(path):
             lane.pending.append(part("message", "tool", canonical(body), v["id"]))
         elif t == "request":
             fresh, lane.pending = [settle(p) for p in lane.pending], []
-            known.update((p["digest"].hex()[:32], p) for p in fresh)
-            explicit = lane.asked[:v.get("keep", 0)] + [known[d] for d in v.get("add", [])]
+            known.update(((p["digest"].hex()[:32], p["kind"] == "message"), p) for p in fresh)
+            explicit = lane.asked[:v.get("keep", 0)]  # asked: parts of the last request; pending: those available since
+            for d in v.get("add", []):  # one digest may stand for a system prompt and a message in the conversation
+                talk = bool(explicit) and explicit[-1]["kind"] == "message"
+                explicit.append(known[d, talk if (d, talk) in known else not talk])
             lane.asked = explicit if "keep" in v else lane.asked + fresh
             h = sha(b"canon/1")
             for p in lane.asked:

@@ -27,10 +27,10 @@ type Request struct {
 	// chain.
 	Root model.Digest
 	// Raw is SHA-256(chain || params digest) before normalisers were applied, after
-	// redaction, dropping and renaming: two equal requests with equal Raw are equal
-	// without a normaliser's help.
+	// redaction, renaming and what canon/1 itself drops: two equal requests with equal
+	// Raw are equal without a normaliser's help.
 	Raw      model.Digest
-	Applied  map[string]int // how often each declared normaliser struck, by name; nil when none did
+	Applied  map[string]int // how often each declared normaliser struck, by its name, drop=/POINTER as a whole; nil when none did
 	Stream   bool
 	Model    string // as the client wrote it
 	Previous string // responses: previous_response_id

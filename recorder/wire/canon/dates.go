@@ -49,8 +49,11 @@ func findDates(s string) (out []strike) {
 func dateStart(s string, i int) *regexp.Regexp {
 	switch c := s[i]; {
 	case c >= '0' && c <= '9':
-		// 2026-..., 20261130T..., 30 Nov..., 3 Nov...
-		if s[i+4] == '-' || i+8 < len(s) && s[i+8] == 'T' || s[i+1] == ' ' || s[i+2] == ' ' {
+		month := s[i+2] // 3 Nov..., 30 Nov...
+		if month == ' ' {
+			month = s[i+3]
+		}
+		if s[i+4] == '-' || i+8 < len(s) && s[i+8] == 'T' || month >= 'A' && month <= 'S' { // 2026-..., 20261130T...
 			return isoDate
 		}
 	case c >= 'A' && c <= 'W':

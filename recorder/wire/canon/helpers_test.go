@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -147,6 +148,21 @@ func each(n *node, ptr string, fn func(ptr string, n *node)) {
 	for i := range n.obj {
 		each(&n.obj[i].node, ptr+"/"+escape(n.obj[i].name), fn)
 	}
+}
+
+// at returns the value at a pointer that is there.
+func (n *node) at(ptr string) *node {
+	for token := range strings.SplitSeq(strings.TrimPrefix(ptr, "/"), "/") {
+		switch {
+		case ptr == "":
+		case n.kind == '[':
+			i, _ := strconv.Atoi(token)
+			n = &n.arr[i]
+		default:
+			n = n.get(token)
+		}
+	}
+	return n
 }
 
 // set adds or replaces a member.

@@ -170,6 +170,18 @@ func (n *node) append(b []byte) []byte {
 	}
 }
 
+// size guesses the length of the canonical JSON, rather above than below.
+func (n *node) size() int {
+	size := len(n.text) + len(n.text)/32 + 2
+	for i := range n.arr {
+		size += n.arr[i].size() + 1
+	}
+	for i := range n.obj {
+		size += n.obj[i].size() + len(n.obj[i].name) + 4
+	}
+	return size
+}
+
 // get returns a member's value, or nil. n may be nil.
 func (n *node) get(name string) *node {
 	if n == nil {

@@ -8,12 +8,18 @@ import (
 	"strings"
 )
 
-// Env says where a client runs: what its home, cwd and tmp normalisers look for.
-// Paths are absolute, in the form of the client's system; empty = unknown.
+// Env says where a client runs: what its home, cwd, tmp and host normalisers look
+// for. Paths are absolute, in the form of the client's system; empty = unknown.
 type Env struct {
 	Home string
 	Cwd  string // working directory
 	Tmp  string // directory for temporary files; empty = /tmp
+
+	// As uname says them; empty = unknown, which is not looked for.
+	Hostname string // -n
+	Release  string // -r, of the kernel: 6.1.0-18-amd64
+	Version  string // -v, of the kernel: #1 SMP Debian 6.1.76-1
+	Machine  string // -m, its architecture: x86_64
 }
 
 // Normaliser replaces one kind of volatile text by a token <NAME>, so that a
@@ -25,7 +31,8 @@ type Normaliser struct {
 	rank  int // order of application
 	paths []spelling
 	re    *regexp.Regexp
-	find  func(s string) []strike // of date and uuid
+	find  func(s string) []strike // of host, date and uuid
+	drop  []string                // reference tokens of the member that goes
 }
 
 // String returns the declaration, as Normalisers takes it. A header keeps a list
@@ -42,36 +49,52 @@ type strike struct {
 const (
 	rankCustom = iota // patterns are written against texts as they are
 	rankPath
+	rankHost // a kernel's version may hold a date
 	rankDate
 	rankUUID
 )
 
 var customName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
-// Normalisers makes the declared normalisers; their order does not matter. Names:
+// own are the names of normalisers that have their own meaning.
+var own = []string{"home", "cwd", "tmp", "host", "date", "uuid", "drop"}
+
+// Normalisers makes the declared normalisers; their order does not matter, and one
+// declared again is one. Names:
 //
 //	home    the user's home directory
 //	cwd     the working directory
 //	tmp     the directory for temporary files, and random names right below it
+//	host    host name, kernel release, kernel version and machine, see Env
 //	date    ISO dates and times, RFC 1123 and RFC 850 dates, those of date(1) and
 //	        JavaScript, and "November 30, 2026"
 //	uuid    8-4-4-4-12 hex digits
 //	NAME=RE what the RE2 pattern RE matches: its first group if it has one, else
 //	        the whole match. NAME is lower-case letters, digits, - and _
+//	drop=/POINTER
+//	        the member of the request at this RFC 6901 pointer; * stands for every
+//	        element of a list. A part cannot be dropped, but what is in it can
+//	PRESET  what an agent's requests need, a list of the above: see Presets
 //
 // Paths are found at path boundaries only, also JSON-escaped within a text and
-// percent-encoded; where several begin at one place the longest counts.
+// percent-encoded; where several begin at one place the longest counts. home and
+// cwd are also found as one name in a path that has - for every character but
+// ASCII letters and digits (/work/my.app as -work-my-app).
 func Normalisers(names []string, env Env) ([]Normaliser, error) {
 	var out []Normaliser
-	for _, decl := range names {
-		n, err := declared(decl, env)
-		if err != nil {
-			return nil, fmt.Errorf("normaliser %q: %w", decl, err)
+	for _, name := range names {
+		for _, decl := range expand(name) {
+			n, err := declared(decl, env)
+			if err != nil {
+				return nil, fmt.Errorf("normaliser %q: %w", decl, err)
+			}
+			switch i := slices.IndexFunc(out, func(o Normaliser) bool { return o.name == n.name }); {
+			case i < 0:
+				out = append(out, n)
+			case out[i].decl != decl:
+				return nil, fmt.Errorf("normaliser %q: %s is declared twice, also as %q", decl, n.name, out[i].decl)
+			}
 		}
-		if slices.ContainsFunc(out, func(o Normaliser) bool { return o.name == n.name }) {
-			return nil, fmt.Errorf("normaliser %q: %s is declared twice", decl, n.name)
-		}
-		out = append(out, n)
 	}
 	slices.SortFunc(out, func(a, b Normaliser) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.name, b.name))
@@ -82,25 +105,30 @@ func Normalisers(names []string, env Env) ([]Normaliser, error) {
 func declared(decl string, env Env) (Normaliser, error) {
 	n := Normaliser{decl: decl, name: decl}
 	var err error
-	switch name, pattern, custom := strings.Cut(decl, "="); {
+	switch name, value, custom := strings.Cut(decl, "="); {
+	case custom && name == "drop":
+		n.drop, err = pointerToDrop(value)
 	case custom:
 		n.name, n.rank = name, rankCustom
-		n.re, err = customPattern(name, pattern)
+		n.re, err = customPattern(name, value)
 	case name == "home":
 		n.rank = rankPath
-		n.paths, err = spellingsOf(name, env.Home)
+		n.paths, err = spellingsOf(name, env.Home, true)
 	case name == "cwd":
 		n.rank = rankPath
-		n.paths, err = spellingsOf(name, env.Cwd)
+		n.paths, err = spellingsOf(name, env.Cwd, true)
 	case name == "tmp":
 		n.rank = rankPath
-		n.paths, err = spellingsOf(name, cmp.Or(env.Tmp, "/tmp"))
+		n.paths, err = spellingsOf(name, cmp.Or(env.Tmp, "/tmp"), false)
+	case name == "host":
+		n.rank, n.find = rankHost, hostFinder(env)
 	case name == "date":
 		n.rank, n.find = rankDate, findDates
 	case name == "uuid":
 		n.rank, n.find = rankUUID, findUUIDs
 	default:
-		err = fmt.Errorf("is unknown; use home, cwd, tmp, date, uuid or NAME=PATTERN")
+		err = fmt.Errorf("is unknown; use home, cwd, tmp, host, date, uuid, NAME=PATTERN, drop=/POINTER or a preset (%s)",
+			strings.Join(Presets(), ", "))
 	}
 	return n, err
 }
@@ -109,7 +137,7 @@ func customPattern(name, pattern string) (*regexp.Regexp, error) {
 	if !customName.MatchString(name) {
 		return nil, fmt.Errorf("the name must be lower-case letters, digits, - and _, and begin with a letter")
 	}
-	if slices.Contains([]string{"home", "cwd", "tmp", "date", "uuid"}, name) {
+	if slices.Contains(own, name) || presets[name] != nil {
 		return nil, fmt.Errorf("%s has its own meaning; choose another name", name)
 	}
 	re, err := regexp.Compile(pattern)
@@ -125,6 +153,7 @@ func customPattern(name, pattern string) (*regexp.Regexp, error) {
 // striker applies normalisers to the texts of one request. A nil striker has none.
 type striker struct {
 	steps   []step
+	drops   []Normaliser
 	applied map[string]int
 }
 
@@ -145,6 +174,8 @@ func newStriker(list []Normaliser) *striker {
 			st.steps = append(st.steps, func(s string) []strike { return findPattern(s, n.name, n.re) })
 		case n.paths != nil:
 			paths = append(paths, n.paths...)
+		case n.drop != nil:
+			st.drops = append(st.drops, n)
 		}
 	}
 	if paths != nil {
@@ -169,6 +200,13 @@ func findPattern(s, name string, re *regexp.Regexp) (out []strike) {
 		}
 	}
 	return out
+}
+
+func (st *striker) count(name string, n int) {
+	if st.applied == nil {
+		st.applied = map[string]int{}
+	}
+	st.applied[name] += n
 }
 
 func (st *striker) counts() map[string]int {
@@ -221,10 +259,7 @@ func (st *striker) text(s string) string {
 			b.WriteString(k.by)
 			at = k.to
 			if k.name != "" {
-				if st.applied == nil {
-					st.applied = map[string]int{}
-				}
-				st.applied[k.name]++
+				st.count(k.name, 1)
 			}
 		}
 		b.WriteString(s[at:])

@@ -1,6 +1,7 @@
 package canon
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -37,7 +38,7 @@ func Parse(api dialect.API, body []byte, o Options) (*Request, error) {
 		maskCredentials(&root)
 	}
 	p := &parser{req: &Request{API: api, Model: root.str("model")}, o: o, ids: map[string]string{},
-		strike: newStriker(o.Normalisers), raw: model.ChainStart, head: true}
+		strike: newStriker(o.Normalisers), items: where.items, raw: model.ChainStart, head: true}
 	p.req.Chains = append(p.req.Chains, model.ChainStart)
 	top, err := p.split(&root, where)
 	if err != nil {
@@ -55,7 +56,9 @@ type parser struct {
 	o      Options
 	ids    map[string]string // as it came -> by first appearance
 	strike *striker
+	items  string       // the member that holds the conversation
 	raw    model.Digest // chain before normalisers
+	params model.Digest // of params before normalisers
 	head   bool         // no message has come yet: system messages belong to the system
 	rooted bool
 }
@@ -111,6 +114,10 @@ func (p *parser) split(root *node, where shape) (top, error) {
 		p.req.Previous = root.str("previous_response_id")
 	}
 	p.req.Params = params.append(nil)
+	p.params = model.Sum(p.req.Params)
+	if p.strike.drop("", &params) {
+		p.req.Params = params.append(nil)
+	}
 	p.req.ParamsDigest = model.Sum(p.req.Params)
 	return t, nil
 }
@@ -246,6 +253,8 @@ func roleOfType(t string) model.Role {
 		return model.ToolRole
 	case t == "message":
 		return ""
+	case t == "additional_tools", t == "configuration_update": // of the client
+		return "developer"
 	default: // reasoning, function_call and all other calls, item_reference
 		return model.Assistant
 	}
@@ -269,7 +278,8 @@ func (p *parser) add(kind model.PartKind, role model.Role, ptr string, n *node) 
 		p.req.sent = append(p.req.sent, sent)
 	}
 	p.raw = model.Chain(p.raw, part)
-	if p.strike != nil && p.strike.node(n) {
+	dropped := p.strike.drop(cmp.Or(ptr, "/"+p.items+"/*"), n)
+	if p.strike != nil && p.strike.node(n) || dropped {
 		part = newPart(kind, role, n)
 	}
 	r := p.req
@@ -282,7 +292,7 @@ func (p *parser) add(kind model.PartKind, role model.Role, ptr string, n *node) 
 }
 
 func newPart(kind model.PartKind, role model.Role, n *node) *model.Part {
-	b := n.append(nil)
+	b := n.append(make([]byte, 0, n.size()))
 	return &model.Part{Kind: kind, Role: role, JSON: b, Size: len(b), Digest: model.Sum(b)}
 }
 
@@ -291,7 +301,7 @@ func (p *parser) finish() *Request {
 	if !p.rooted {
 		r.Root = r.Chain()
 	}
-	r.Raw = model.Sum(append(p.raw[:], r.ParamsDigest[:]...))
+	r.Raw = model.Sum(append(p.raw[:], p.params[:]...))
 	r.Applied = p.strike.counts()
 	return r
 }

@@ -14,12 +14,14 @@ import (
 type spelling struct {
 	name string // of the normaliser
 	text string
-	sep  string // between names of a path in this spelling
+	sep  string // between names of a path in this spelling; "" = all of it is one name
+	core string // letters and digits of the text; a text without these has none of its directory's spellings
 }
 
 // spellingsOf returns the ways in which a directory may stand in a text: as it
-// is, JSON-escaped once or twice, percent-encoded, and in file URLs.
-func spellingsOf(name, dir string) ([]spelling, error) {
+// is, JSON-escaped once or twice, percent-encoded, in file URLs, and, if asked
+// for, as one name.
+func spellingsOf(name, dir string, dash bool) ([]spelling, error) {
 	windows := len(dir) > 2 && dir[1] == ':' && (dir[2] == '\\' || dir[2] == '/')
 	switch trimmed := strings.TrimRight(dir, `/\`); {
 	case dir == "":
@@ -32,13 +34,13 @@ func spellingsOf(name, dir string) ([]spelling, error) {
 		dir = trimmed
 	}
 	var out []spelling
-	add := func(text, sep string) {
-		if s := (spelling{name, text, sep}); !slices.Contains(out, s) {
-			out = append(out, s)
-		}
-	}
 	for _, d := range twins(dir) {
-		slash := d
+		slash, core := d, coreOf(d)
+		add := func(text, sep string) {
+			if s := (spelling{name, text, sep, core}); !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
 		if windows {
 			slash = strings.ReplaceAll(d, `\`, `/`)
 			for _, sep := range []string{`\`, `\\`, `\\\\`} {
@@ -47,12 +49,46 @@ func spellingsOf(name, dir string) ([]spelling, error) {
 		}
 		add(slash, "/")
 		add(strings.ReplaceAll(slash, "/", `\/`), `\/`)
-		add(percent(slash, "/", "0123456789ABCDEF"), "/")
+		add(percent(slash, "/:", "0123456789ABCDEF"), "/") // of a file URL
 		add(percent(slash, "", "0123456789ABCDEF"), "%2F")
 		add(percent(slash, "", "0123456789abcdef"), "%2f")
+		if dash {
+			add(dashed(d), "")
+		}
 	}
 	return out, nil
 }
+
+// coreOf returns the longest run of ASCII letters and digits: every spelling
+// keeps it.
+func coreOf(dir string) (core string) {
+	for run := range strings.FieldsFuncSeq(dir, func(r rune) bool { return !isAlnum(r) }) {
+		if len(run) > len(core) {
+			core = run
+		}
+	}
+	return core
+}
+
+// dashed writes a path as one name, as agents do that keep a folder for each
+// directory they worked in. They are JavaScript, which sees two characters beyond
+// U+FFFF.
+func dashed(dir string) string {
+	var b strings.Builder
+	for _, r := range dir {
+		switch {
+		case isAlnum(r):
+			b.WriteRune(r)
+		case r > 0xFFFF:
+			b.WriteString("--")
+		default:
+			b.WriteByte('-')
+		}
+	}
+	return b.String()
+}
+
+func isAlnum(r rune) bool { return r < utf8.RuneSelf && r != '_' && isWord(byte(r)) }
 
 // twins returns a directory and its other name on macOS, where /tmp, /var and
 // /etc are links into /private.
@@ -89,15 +125,23 @@ func findPaths(s string, list []spelling) []strike {
 		sp *spelling
 	}
 	var hits []hit
+	core, there := "", true
 	for i := range list {
 		sp := &list[i]
-		for at := 0; ; {
+		if sp.core != core {
+			core, there = sp.core, strings.Contains(s, sp.core)
+		}
+		for at := 0; there; {
 			k := strings.Index(s[at:], sp.text)
 			if k < 0 {
 				break
 			}
 			at += k
-			if pathBegins(s, at) && pathEnds(s[at+len(sp.text):]) {
+			begins := pathBegins
+			if sp.sep == "" {
+				begins = nameBegins
+			}
+			if begins(s, at) && pathEnds(s[at+len(sp.text):]) {
 				hits = append(hits, hit{at, sp})
 			}
 			at++
@@ -152,6 +196,11 @@ func pathBegins(s string, i int) bool {
 	return true
 }
 
+// nameBegins reports whether a separator of a path stands before i.
+func nameBegins(s string, i int) bool {
+	return hasSuffix(s[:i], "/", `\`, "%2F", "%2f", "%5C", "%5c")
+}
+
 func hasSuffix(s string, suffixes ...string) bool {
 	return slices.ContainsFunc(suffixes, func(x string) bool { return strings.HasSuffix(s, x) })
 }
@@ -196,12 +245,15 @@ func escapeBefore(s string, i int, notSlash bool) bool {
 
 // randomShapes are what makes a name below the directory for temporary files a
 // random one; the first group is replaced.
-var randomShapes = []*regexp.Regexp{
-	regexp.MustCompile(`^tmp([a-z0-9_]{8})$`),                                                                                 // Python
-	regexp.MustCompile(`^(?:.*[._-])?([A-Za-z0-9]{10})$`),                                                                     // mktemp, if mixed
-	regexp.MustCompile(`^(?:.*[._-])([A-Za-z0-9]{6})(?:\.[a-z0-9]{1,5})?$`),                                                   // mkdtemp, if mixed
-	regexp.MustCompile(`^(?:.*[^0-9])?([0-9]{5,})(?:\.[a-z0-9]{1,5})?$`),                                                      // Go, process ids
-	regexp.MustCompile(`^(?:.*[^0-9a-f])?([0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|[0-9a-f]{16,})(?:\.[a-z0-9]{1,5})?$`), // uuid, hex
+var randomShapes = []struct {
+	re    *regexp.Regexp
+	mixed bool // only where it also looks drawn
+}{
+	{regexp.MustCompile(`^tmp([a-z0-9_]{8})$`), false}, // Python
+	{regexp.MustCompile(`^(?:.*[^0-9a-f])?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,})(?:\.[a-z0-9]{1,5})?$`), false},
+	{regexp.MustCompile(`^(?:.*[._-])?([A-Za-z0-9]{10})$`), true},                   // mktemp
+	{regexp.MustCompile(`^(?:.*[._-])([A-Za-z0-9]{6})(?:\.[a-z0-9]{1,5})?$`), true}, // mkdtemp
+	{regexp.MustCompile(`^(?:.*[^0-9])?([0-9]{5,})(?:\.[a-z0-9]{1,5})?$`), false},   // Go, process ids
 }
 
 // randomName finds the random part of the name after a separator at i.
@@ -215,9 +267,9 @@ func randomName(s string, i int, sep string) (from, to int) {
 		n++
 	}
 	name := strings.TrimRight(rest[:n], ".")
-	for k, re := range randomShapes {
-		at := re.FindStringSubmatchIndex(name)
-		if at == nil || (k == 1 || k == 2) && !drawn(name[at[2]:at[3]]) {
+	for _, shape := range randomShapes {
+		at := shape.re.FindStringSubmatchIndex(name)
+		if at == nil || shape.mixed && !drawn(name[at[2]:at[3]]) {
 			continue
 		}
 		i += len(sep)

@@ -22,7 +22,7 @@ func stripMetadata(n *node) bool {
 
 // free are the members in which a user's own data begins: schemas and arguments.
 // A property named cache_control in there is no cache mark.
-var free = map[string]bool{"input": true, "input_schema": true, "input_examples": true, "parameters": true, "schema": true}
+var free = map[string]bool{"arguments": true, "input": true, "input_schema": true, "input_examples": true, "parameters": true, "schema": true}
 
 // dropCacheControl removes cache marks at any depth, but not in a user's own data.
 func dropCacheControl(n *node) {

@@ -177,6 +177,9 @@ func (d *decoder) tool(i int, n *node) {
 		d.fail(of.pointer()+"/name", "is missing; want a string")
 		return
 	}
+	if typ == "custom" && n.get("input_schema") == nil { // with one it is a function of Messages
+		d.call.Freeform = append(d.call.Freeform, spec.Name)
+	}
 	for _, key := range []string{"parameters", "input_schema"} {
 		if s := of.get(key); s != nil && d.is(s, '{') {
 			spec.Schema = s.canonical()

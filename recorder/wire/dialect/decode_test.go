@@ -19,7 +19,7 @@ func said(reasoning bool) []*model.Part {
 		answer = answer[1:]
 	}
 	return []*model.Part{
-		model.NewToolPart(model.ToolSpec{Name: "read_file", Version: 1, Description: "Reads.", Schema: `{"properties":{"max":{"maximum":1e3,"type":"number"},"path":{"type":"string"}},"type":"object"}`}),
+		model.NewToolPart(model.ToolSpec{Name: "read_file", Version: 1, Description: "Reads.", Schema: "{\"properties\":{\"max\":{\"maximum\":1e3,\"type\":\"number\"},\"path\":{\"description\":\"a <b>\u2028\",\"type\":\"string\"}},\"type\":\"object\"}"}),
 		model.NewToolPart(model.ToolSpec{Name: "grep", Version: 2, Description: "Searches.", Schema: `{"type":"object"}`}),
 		model.NewTextPart(model.System, "Be brief."),
 		model.NewTextPart(model.User, "Say \"hi\" & <bye>\u2028\x7f\U0001F600"),
@@ -32,7 +32,7 @@ func said(reasoning bool) []*model.Part {
 }
 
 const (
-	schemaSent = `{"type":"object", "properties":{"path":{"type":"string"},"max":{"type":"number","maximum":1e3}}}`
+	schemaSent = `{"type":"object", "properties":{"path":{"type":"string","description":"a \u003cb\u003e\u2028"},"max":{"type":"number","maximum":1e3}}}`
 	taskSent   = `"Say \"hi\" \u0026 \u003cbye\u003e\u2028\u007f\ud83d\ude00"`
 	metaSent   = `"metadata":{"harnessbench_seed":"18446744073709551615","harnessbench_lane":"main","harnessbench_turn":"3","harnessbench_attempt":"1","harnessbench_occurrence":"2","harnessbench_purpose":"summary","harnessbench_tools":"1:2","mine":"x"}`
 )
@@ -151,9 +151,15 @@ func TestDecodeOddThings(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
+			if diff := cmp.Diff(freeform[name], c.Freeform); diff != "" {
+				t.Error(diff)
+			}
 		})
 	}
 }
+
+// freeform are the tools of TestDecodeOddThings that take any text.
+var freeform = map[string][]string{"custom tool": {"sh"}, "tools without a function": {"apply_patch"}}
 
 var badRequests = []struct {
 	api           API

@@ -24,7 +24,11 @@ type Call struct {
 	Stream      bool
 	StreamUsage bool   // chat: stream_options.include_usage
 	Previous    string // responses: previous_response_id
-	Meta        Meta
+	// Freeform are the names of tools whose input is a text of any form, not a
+	// JSON object (type custom), in their order. Their calls by Responses are
+	// custom_tool_call items.
+	Freeform []string
+	Meta     Meta
 }
 
 // Meta is what a harnessbench client says of a request in its metadata, under

@@ -75,8 +75,8 @@ func (e *encoder) chunkHead() []any {
 	return []any{"id", e.id, "object", "chat.completion.chunk", "created", Created, "model", e.model, "system_fingerprint", nil}
 }
 
-// chatUsage says usage as chat completions do; cache_write_tokens is not of the
-// API's own, and there only where it is not 0.
+// chatUsage says usage as chat completions do: the input holds what a cache had to
+// do with.
 func chatUsage(u model.Usage) raw {
 	input := u.InputUncached + u.CacheRead + u.CacheWrite
 	return object("prompt_tokens", input, "completion_tokens", u.Output, "total_tokens", input+u.Output,
@@ -84,9 +84,5 @@ func chatUsage(u model.Usage) raw {
 }
 
 func inputDetails(u model.Usage) raw {
-	kv := []any{"cached_tokens", u.CacheRead}
-	if u.CacheWrite != 0 {
-		kv = append(kv, "cache_write_tokens", u.CacheWrite)
-	}
-	return object(kv...)
+	return object("cached_tokens", u.CacheRead, "cache_write_tokens", u.CacheWrite)
 }

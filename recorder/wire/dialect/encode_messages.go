@@ -33,15 +33,14 @@ func (e *encoder) message(content []raw, reason any, usage raw) raw {
 }
 
 // messageUsage says usage as Messages do: input_tokens are those that no cache had
-// to do with. What was thought has no place of its own in the API; it stands in
-// output_tokens_details where it is not 0.
+// to do with.
 func messageUsage(u model.Usage) raw {
 	if u.Unknown {
 		u = model.Usage{}
 	}
 	kv := []any{"input_tokens", u.InputUncached, "cache_creation_input_tokens", u.CacheWrite, "cache_read_input_tokens", u.CacheRead, "output_tokens", u.Output}
 	if u.Reasoning != 0 {
-		kv = append(kv, "output_tokens_details", object("reasoning_tokens", u.Reasoning))
+		kv = append(kv, "output_tokens_details", object("thinking_tokens", u.Reasoning))
 	}
 	return object(kv...)
 }

@@ -1,6 +1,10 @@
 package dialect
 
-import "github.com/harnessbench/harnessbench/loop/model"
+import (
+	"slices"
+
+	"github.com/harnessbench/harnessbench/loop/model"
+)
 
 func (e *encoder) responses() {
 	var output []raw
@@ -130,18 +134,22 @@ func (e *encoder) textEvents(partName, textName, text string, at, more []any, pa
 	e.event("response."+partName+".done", with("part", part(text))...)
 }
 
+// functionCall is a call; that of a freeform tool is an item of another type.
 func (e *encoder) functionCall(i int, it *model.Item) raw {
-	id := e.itemID("fc", i)
+	typ, prefix, key, event := "function_call", "fc", "arguments", "response.function_call_arguments"
+	if slices.Contains(e.call.Freeform, it.Call.Name) {
+		typ, prefix, key, event = "custom_tool_call", "ctc", "input", "response.custom_tool_call_input"
+	}
+	id := e.itemID(prefix, i)
 	item := func(status, args string) raw {
-		return object("id", id, "type", "function_call", "status", status, "arguments", args,
-			"call_id", it.Call.ID, "name", it.Call.Name)
+		return object("id", id, "type", typ, "status", status, key, args, "call_id", it.Call.ID, "name", it.Call.Name)
 	}
 	e.added(i, item("in_progress", ""))
 	if e.call.Stream {
 		for _, p := range pieces(it.Call.Args) {
-			e.event("response.function_call_arguments.delta", "item_id", id, "output_index", i, "delta", p)
+			e.event(event+".delta", "item_id", id, "output_index", i, "delta", p)
 		}
-		e.event("response.function_call_arguments.done", "item_id", id, "output_index", i, "name", it.Call.Name, "arguments", it.Call.Args)
+		e.event(event+".done", "item_id", id, "output_index", i, "name", it.Call.Name, key, it.Call.Args)
 	}
 	return e.done(i, item("completed", it.Call.Args))
 }

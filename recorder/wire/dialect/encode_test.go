@@ -45,11 +45,12 @@ func replyBytes(r *Reply) []byte {
 func TestEncodeGolden(t *testing.T) {
 	malformed := &model.Response{Items: []model.Item{{Type: model.CallItem, Call: model.ToolCall{Name: "grep", Args: `{"pattern":`}}},
 		Finish: model.FinishLength, Usage: model.Usage{InputUncached: 9, Output: 4}}
+	free := &model.Response{Items: []model.Item{{Type: model.CallItem, Call: model.ToolCall{ID: "call_1", Name: "apply_patch", Args: "*** Begin Patch\n*** Add File: a.txt\n+hi\n*** End Patch"}}}, Model: "m", Usage: model.Usage{InputUncached: 1, Output: 2}}
 	empty := &model.Response{Usage: model.Usage{Unknown: true}, Model: "sim/strong"}
 	for _, api := range []API{Chat, Responses, Messages} {
-		for name, r := range map[string]*model.Response{"calls": sample(), "malformed": malformed, "empty": empty} {
+		for name, r := range map[string]*model.Response{"calls": sample(), "freeform": free, "malformed": malformed, "empty": empty} {
 			for _, stream := range []bool{false, true} {
-				c := &Call{API: api, Model: "sim/weak", Stream: stream, StreamUsage: true, Params: model.Params{MaxTokens: 64, Temperature: ptr(0.2)}}
+				c := &Call{API: api, Model: "sim/weak", Stream: stream, StreamUsage: true, Freeform: []string{"apply_patch"}, Params: model.Params{MaxTokens: 64, Temperature: ptr(0.2)}}
 				file := string(api) + "_" + name + ".json"
 				if stream {
 					file = string(api) + "_" + name + ".sse"

@@ -94,6 +94,7 @@ func TestFaults(t *testing.T) {
 		"no key":               {Responses, 401, nil, `{"error":{"message":"Incorrect API key","code":"invalid_api_key"}}`, model.Error{Kind: model.ErrAuth, Status: 401, Message: "Incorrect API key"}},
 		"ollama":               {Chat, 404, nil, `{"error":"model 'x' not found"}`, model.Error{Kind: model.ErrBadRequest, Status: 404, Message: "model 'x' not found"}},
 		"fastapi":              {Chat, 422, nil, `{"detail":[{"loc":["body"],"msg":"Field required","type":"missing"}]}`, model.Error{Kind: model.ErrBadRequest, Status: 422, Message: "Field required"}},
+		"details within":       {Chat, 400, nil, `{"error":{"message":"bad","detail":"d","errors":["e"]}}`, model.Error{Kind: model.ErrBadRequest, Status: 400, Message: "bad"}},
 		"html":                 {Chat, 502, nil, `<html>bad gateway</html>`, model.Error{Kind: model.ErrServer, Status: 502, Message: "HTTP 502 <html>bad gateway</html>"}},
 		"a redirect":           {Chat, 302, nil, ``, model.Error{Kind: model.ErrBadRequest, Status: 302, Message: "HTTP 302"}},
 		"nothing":              {Chat, 0, nil, ``, model.Error{Kind: model.ErrTransport, Message: "there was no answer"}},

@@ -22,9 +22,12 @@ type fault struct {
 }
 
 func readFault(n *node) (f fault) {
-	for range 4 {
+	for depth := range 4 {
 		if all := n.list(); len(all) > 0 {
 			n = all[0]
+		}
+		if depth > 0 && n.get("message") != nil {
+			break // its own details are not what went wrong
 		}
 		inner := n.get("error")
 		for _, key := range []string{"errors", "detail"} {

@@ -128,7 +128,7 @@ func syntaxProblem(body []byte, err error) *BadRequest {
 		return &BadRequest{What: bound.Error()}
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &se):
 		return &BadRequest{Pointer: string(se.JSONPointer), What: "the key appears twice"}
-	case errors.As(err, &se) && se.ByteOffset < int64(len(body)):
+	case errors.As(err, &se) && !errors.Is(err, io.ErrUnexpectedEOF) && se.ByteOffset < int64(len(body)):
 		return &BadRequest{What: fmt.Sprintf("not valid JSON at byte %d", se.ByteOffset)}
 	}
 	return &BadRequest{What: "not valid JSON: it breaks off"}

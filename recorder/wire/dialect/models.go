@@ -31,8 +31,7 @@ func modelObject(anthropic bool, id string) raw {
 
 // CountTokens answers what a request would cost in input tokens: an estimate, one
 // token for each four bytes of its parts' canonical JSON, rounded up, which is what
-// simulated models count. The body is that of a request, except that it need not
-// have everything; a mistake is a *BadRequest.
+// simulated models count. The body is that of a request; a mistake is a *BadRequest.
 func CountTokens(api API, body []byte) (*Reply, error) {
 	c, err := Decode(api, body)
 	if err != nil {

@@ -108,8 +108,8 @@ type answer struct {
 	model  string
 	finish model.Finish
 	usage  model.Usage
-	ended  bool // the answer said that it is complete
-	begun  bool // it has said anything of its own
+	ended  bool // the stream said that the answer is complete
+	begun  bool // chat: there was a choice
 }
 
 // part is an item that may still grow.
@@ -194,20 +194,21 @@ func (a *answer) stream(body []byte) *model.Error {
 	if len(body) > MaxBody {
 		return noAnswer("the answer is too large")
 	}
-	events := Events(append(body[:len(body):len(body)], "\n\n"...))
-	for _, e := range events {
+	for _, e := range Events(append(body[:len(body):len(body)], "\n\n"...)) {
 		data := bytes.TrimSpace(e.Data)
+		if string(data) == "[DONE]" {
+			if !a.begun {
+				return noAnswer("the stream has no choices")
+			}
+			return nil
+		}
 		if len(data) == 0 {
 			continue
 		}
-		if string(data) == "[DONE]" {
-			a.ended = a.ended || a.begun
-			break
-		}
 		n, bad := parseJSON(data, false)
 		switch {
-		case bad != nil && e.End > len(body):
-			return broken("the stream breaks off within an event")
+		case bad != nil && e.End > len(body): // torn
+			continue
 		case bad != nil:
 			return noAnswer("an event of the stream is " + bad.What)
 		case e.Name == "error" || failed(a.api, n) && n.get("response") == nil:
@@ -217,7 +218,7 @@ func (a *answer) stream(body []byte) *model.Error {
 			return err
 		}
 		if a.ended && a.api != Chat {
-			break
+			return nil // chat's usage comes after the end
 		}
 	}
 	if !a.ended {

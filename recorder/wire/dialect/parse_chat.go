@@ -62,9 +62,6 @@ func (a *answer) chatEvent(n *node) *model.Error {
 func (a *answer) chatFinish(choice *node) {
 	if f := choice.get("finish_reason").text(); f != "" {
 		a.finish = model.Finish(f)
-		if f == "function_call" {
-			a.finish = model.FinishCalls
-		}
 	}
 }
 

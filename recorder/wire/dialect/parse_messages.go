@@ -33,8 +33,12 @@ func (a *answer) messagesWhole(root *node) *model.Error {
 	return nil
 }
 
-// block begins an item with a block of content, whole or as a stream begins it.
+// block begins an item with a block of content, whole or as a stream begins it;
+// what is no object begins none.
 func (a *answer) block(b *node) *part {
+	if b == nil || b.kind != '{' {
+		return nil
+	}
 	switch b.get("type").text() {
 	case "text":
 		p := a.begin(model.Text)
@@ -140,7 +144,7 @@ func messageUsageOf(n *node, u model.Usage) model.Usage {
 	take(&u.CacheRead, n.get("cache_read_input_tokens"))
 	take(&u.CacheWrite, n.get("cache_creation_input_tokens"))
 	take(&u.Output, n.get("output_tokens"))
-	take(&u.Reasoning, n.get("output_tokens_details").get("reasoning_tokens"))
+	take(&u.Reasoning, n.get("output_tokens_details").get("thinking_tokens"))
 	u.Reasoning = min(u.Reasoning, u.Output)
 	return u
 }

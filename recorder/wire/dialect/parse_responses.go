@@ -48,6 +48,9 @@ func (a *answer) responsesItem(n *node) {
 			a.begin(typ).text.WriteString(c.get("text").text() + c.get("refusal").text())
 		}
 	}
+	if n.kind != '{' {
+		return
+	}
 	typ := n.get("type").text()
 	switch typ {
 	case "message":

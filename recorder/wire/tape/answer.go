@@ -1,12 +1,16 @@
 package tape
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/session"
+	"github.com/harnessbench/harnessbench/recorder/wire/dialect"
 )
 
 // prepared is an exchange as it is written: redacted, cut to whole microseconds,
@@ -14,6 +18,7 @@ import (
 type prepared struct {
 	x      *Exchange
 	line   *session.Wire
+	plain  []byte          // the body to read
 	answer *model.Response // nil when failed is set, and for auxiliary calls
 	failed *model.Error
 	keep   int           // parts of the lane's request before that stay
@@ -38,21 +43,14 @@ func (rec *Recorder) prepare(x *Exchange) (*prepared, error) {
 	for _, h := range x.Header {
 		w.Header = append(w.Header, [2]string{h[0], rec.clean(h[1])})
 	}
-	w.Body = rec.hide(x.AnswerBody())
+	rec.body(w, x)
 	if len(w.Body) > session.MaxBody {
 		return nil, fmt.Errorf("its answer has %d bytes, more than %d", len(w.Body), session.MaxBody)
 	}
-	w.Elapsed = x.Elapsed.Truncate(time.Microsecond)
-	for i := range x.Frames {
-		if f := &x.Frames[i]; len(f.Data) > 0 {
-			at := f.At.Truncate(time.Microsecond)
-			w.Frames = append(w.Frames, session.WireFrame{At: at, Bytes: len(f.Data)})
-			if x.Elapsed == 0 {
-				w.Elapsed = at
-			}
-		}
+	p := &prepared{x: x, line: w, plain: w.Body}
+	if x.Plain != nil {
+		p.plain = rec.hide(x.Plain)
 	}
-	p := &prepared{x: x, line: w}
 	if x.Request == nil {
 		w.Ask = rec.hide(x.Body)
 		w.AskDigest = askDigest(w.Ask)
@@ -68,11 +66,33 @@ func (rec *Recorder) prepare(x *Exchange) (*prepared, error) {
 	return p, nil
 }
 
+// body writes the answer's body and its frames. A packed body that holds a secret
+// is recorded unpacked, in one frame.
+func (rec *Recorder) body(w *session.Wire, x *Exchange) {
+	w.Body, w.Elapsed = rec.hide(x.AnswerBody()), x.Elapsed.Truncate(time.Microsecond)
+	last := time.Duration(0)
+	for i := range x.Frames {
+		if f := &x.Frames[i]; len(f.Data) > 0 {
+			last = f.At.Truncate(time.Microsecond)
+			w.Frames = append(w.Frames, session.WireFrame{At: last, Bytes: len(f.Data)})
+		}
+	}
+	if x.Elapsed == 0 {
+		w.Elapsed = last
+	}
+	clear := rec.hide(x.Plain)
+	if len(clear) == 0 || bytes.Equal(clear, x.Plain) {
+		return
+	}
+	w.Body, w.Frames = clear, []session.WireFrame{{At: last, Bytes: len(clear)}}
+	w.Header = slices.DeleteFunc(w.Header, func(h [2]string) bool { return strings.EqualFold(h[0], "Content-Encoding") })
+}
+
 // fits refuses a request whose lines would be no lines of a session.
 func fits(x *Exchange) error {
 	r := x.Request
-	if len(r.Chains) != len(r.Parts)+1 || x.Lane == "" || x.Turn < 1 {
-		return errors.New("its request has no chain, or it did not come from Begin")
+	if len(r.Chains) != len(r.Parts)+1 {
+		return errors.New("its request has no chain")
 	}
 	if len(r.Params)+35*len(r.Parts) > session.MaxLine-slack {
 		return fmt.Errorf("its params, or its number of parts, are more than a line holds (%d MiB)", session.MaxLine>>20)
@@ -81,6 +101,15 @@ func fits(x *Exchange) error {
 		return fmt.Errorf("params: %w", err)
 	}
 	return nil
+}
+
+// header is a header of the answer to be read, which is not packed where plain
+// was given.
+func (p *prepared) header(name string) string {
+	if p.x.Plain != nil && strings.EqualFold(name, "Content-Encoding") {
+		return ""
+	}
+	return p.x.header(name)
 }
 
 // read reads the answer in the vocabulary of package model.
@@ -92,16 +121,18 @@ func (p *prepared) read() {
 	case x.Broken != "":
 		// A stream that broke off is never an answer, whatever it says so far.
 		p.failed = &model.Error{Kind: model.ErrBrokenStream, Status: x.Status, Message: p.line.Broken}
-		if _, e := parseAnswer(x, p.line.Body); e != nil {
+		if r, e := dialect.Parse(x.Request.API, x.Status, p.header, p.plain); e != nil {
 			p.failed.Usage = e.Usage
+		} else {
+			p.failed.Usage = r.Usage
 		}
 	default:
-		p.answer, p.failed = parseAnswer(x, p.line.Body)
+		p.answer, p.failed = dialect.Parse(x.Request.API, x.Status, p.header, p.plain)
 	}
 	if p.answer == nil {
 		return
 	}
-	if len(p.line.Body) > maxItems {
+	if len(p.plain) > maxItems {
 		p.answer.Items = nil
 	}
 	for i := range p.answer.Items {

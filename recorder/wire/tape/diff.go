@@ -2,8 +2,6 @@ package tape
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/harnessbench/harnessbench/loop/model"
@@ -45,18 +43,6 @@ func say(value string) string {
 		return s
 	}
 	return value
-}
-
-// after is the place behind the last part of a request as sent.
-func after(r *canon.Request) string {
-	for _, p := range slices.Backward(r.Pointers) {
-		if i := strings.LastIndexByte(p, '/'); i >= 0 {
-			if n, err := strconv.Atoi(p[i+1:]); err == nil {
-				return p[:i+1] + strconv.Itoa(n+1)
-			}
-		}
-	}
-	return ""
 }
 
 // shorten cuts a text at whole UTF-8 sequences, with a mark.

@@ -5,7 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/wire/canon"
+	"github.com/harnessbench/harnessbench/recorder/wire/dialect"
 	"github.com/harnessbench/harnessbench/replayer"
 )
 
@@ -114,19 +116,56 @@ func (d *Divergence) compare(x *Exchange, r *canon.Request) (notes []string) {
 	if recorded != len(r.Parts) {
 		notes = append(notes, fmt.Sprintf("%d parts were recorded, now there are %d", recorded, len(r.Parts)))
 	}
+	var was, now *model.Part
+	if at < recorded {
+		was = x.at.up(at + 1).part
+	}
+	if at < len(r.Parts) {
+		now = r.Parts[at]
+	}
 	switch {
-	case at == recorded:
-		d.parts(r.Pointers[at], nil, r.Parts[at])
-	case at == len(r.Parts):
-		d.parts(after(r), x.at.up(at+1).part, nil)
+	case was == nil || now != nil && rank[now.Kind] < rank[was.Kind]:
+		d.parts(r.Pointers[at], nil, now) // more than was recorded
+	case now == nil || rank[was.Kind] < rank[now.Kind]:
+		d.parts(gap(r, at, was.Kind), was, nil) // less
 	default:
-		was, now := x.at.up(at+1).part, r.Parts[at]
-		if was.Kind != now.Kind || was.Role != now.Role {
-			notes = append(notes, fmt.Sprintf("a part of kind %s %s was recorded, now it is %s %s", was.Kind, was.Role, now.Kind, now.Role))
+		if was.Role != now.Role {
+			notes = append(notes, fmt.Sprintf("the recorded message is by %s, this one by %s", was.Role, now.Role))
 		}
 		d.parts(r.Pointers[at], was, now)
 	}
 	return notes
+}
+
+// rank is the order of kinds in a request.
+var rank = map[model.PartKind]int{model.KindTool: 0, model.KindSystem: 1, model.KindMessage: 2}
+
+// gap is the place in a request as sent where a part of a kind is missing, with
+// at parts before it.
+func gap(r *canon.Request, at int, kind model.PartKind) string {
+	n := 0
+	for _, p := range r.Parts[:at] {
+		if p.Kind == kind || r.API == dialect.Chat && kind == model.KindMessage && p.Kind == model.KindSystem {
+			n++
+		}
+	}
+	list := "messages"
+	switch {
+	case kind == model.KindTool:
+		list = "tools"
+	case kind == model.KindSystem && r.API == dialect.Messages:
+		list = "system"
+	case kind == model.KindSystem && r.API == dialect.Responses:
+		return "/instructions"
+	case r.API == dialect.Responses:
+		list = "input"
+		for i, p := range r.Parts[:at] { // those of a parent response are not in this request
+			if p.Kind == kind && r.Pointers[i] == "" {
+				n--
+			}
+		}
+	}
+	return "/" + list + "/" + strconv.Itoa(n)
 }
 
 // up is the prefix of this many parts.
@@ -143,10 +182,13 @@ func (p *Player) exhausted(lane *playLane, r *canon.Request) *Miss {
 	if lane != nil {
 		last := lane.list[len(lane.list)-1]
 		d.Lane, d.Turn = lane.name, last.Turn+1
-		d.Note = fmt.Sprintf("lane %s has %d recorded requests, and each was served", lane.name, len(lane.list))
+		d.Note = fmt.Sprintf("lane %s has %s, and no more is left", lane.name, count(len(lane.list), "recorded request"))
 	} else {
 		d.Lane = laneName(len(p.lanes) + 1)
-		d.Note = fmt.Sprintf("a new conversation begins; the recording has %d, and all of it was served", len(p.lanes))
+		d.Note = fmt.Sprintf("a new conversation begins; the recording has %s, and no more is left", count(len(p.lanes), "lane"))
+	}
+	if !p.tape.Complete {
+		d.Note += "; it was not recorded to its end"
 	}
 	if n := len(r.Parts); n > 0 {
 		d.Pointer, d.Actual = r.Pointers[n-1], shorten(string(r.Parts[n-1].JSON), maxValue)
@@ -158,6 +200,9 @@ func (p *Player) exhausted(lane *playLane, r *canon.Request) *Miss {
 // where says in one line where a replay ended.
 func (d *Divergence) where() string {
 	s := fmt.Sprintf("lane %s, turn %d", d.Lane, d.Turn)
+	if d.Lane == "" {
+		s = "a request that cannot be read"
+	}
 	if d.Part != nil {
 		s += fmt.Sprintf(", part %d", *d.Part)
 	}

@@ -101,6 +101,17 @@ func (p *Player) Ask(hint string, r *canon.Request) (*Exchange, *Miss) {
 	return nil, p.miss
 }
 
+// Refuse ends the replay for a request that cannot even be read: what is wrong
+// with it stands at the pointer. Like any miss it is the only one.
+func (p *Player) Refuse(pointer, what string) *Miss {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.miss == nil {
+		p.miss = newMiss(replayer.Diverged, &Divergence{Pointer: pointer, Recorded: "a request that can be read", Actual: what, Show: p.show(0)})
+	}
+	return p.miss
+}
+
 // assign finds the recorded lane of a conversation. One seen before keeps its
 // own. A new one takes, of the lanes that nobody has, the first with its root in
 // which this very request stands; else the first with its root; else the first.
@@ -207,13 +218,13 @@ func (p *Player) Report() *Report {
 	case r.Unused > 0:
 		r.Verdict = replayer.Unused
 		r.Missing = p.missing()
-		r.Reason = fmt.Sprintf("%d of %d recorded model requests were never made", r.Unused, r.Exchanges)
+		r.Reason = fmt.Sprintf("%d of %s never came", r.Unused, count(r.Exchanges, "recorded model request"))
 	case p.normal > 0:
 		r.Verdict, r.Normalised = replayer.Normalised, map[string]int{}
 		for name, n := range p.equalBy {
 			r.Normalised[name] = n
 		}
-		r.Reason = fmt.Sprintf("%d requests are equal only after declared normalisers", p.normal)
+		r.Reason = fmt.Sprintf("equal only after declared normalisers: %s", count(p.normal, "request"))
 	default:
 		r.Verdict = replayer.Exact
 	}

@@ -3,6 +3,8 @@ package tape
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -73,7 +75,7 @@ func TestDivergence(t *testing.T) {
 		{"missing message", func(l []*chat) { l[2].messages = l[2].messages[:4] },
 			"main", 3, 6, "/messages/5", `{"content":[{"text":"And then, 2?","type":"text"}],"role":"user"}`, "nothing", ""},
 		{"reordered", func(l []*chat) { m := l[2].messages; m[3], m[4] = m[4], m[3] },
-			"main", 3, 5, "/messages/4/content/0/text", "Answer 2.", "And then, 2?", "a part of kind message assistant was recorded"},
+			"main", 3, 5, "/messages/4/content/0/text", "Answer 2.", "And then, 2?", "the recorded message is by assistant, this one by user"},
 		{"text and param", func(l []*chat) { l[2].messages[4] = said("user", "Why?"); l[2].model = "n" },
 			"main", 3, 6, "/messages/5/content/0/text", "And then, 2?", "Why?", "params differ too, at /model: recorded m, now n"},
 		{"asked again", func(l []*chat) { *l[2] = *l[1] },
@@ -111,6 +113,46 @@ func TestDivergence(t *testing.T) {
 	}
 }
 
+// TestGaps: what is missing has the place where it would stand.
+func TestGaps(t *testing.T) {
+	tests := []struct {
+		name             string
+		api              dialect.API
+		recorded, actual string
+		part             int
+		pointer          string
+		lacks            bool // the client lacks what was recorded; else it has more
+	}{
+		{"a tool less", dialect.Chat, `{"model":"m","tools":[{"name":"a"},{"name":"b"}],"messages":[{"role":"user","content":"x"}]}`,
+			`{"model":"m","tools":[{"name":"a"}],"messages":[{"role":"user","content":"x"}]}`, 1, "/tools/1", true},
+		{"a tool more", dialect.Chat, `{"model":"m","tools":[{"name":"a"}],"messages":[{"role":"user","content":"x"}]}`,
+			`{"model":"m","tools":[{"name":"a"},{"name":"b"}],"messages":[{"role":"user","content":"x"}]}`, 1, "/tools/1", false},
+		{"chat without system", dialect.Chat, `{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"x"}]}`,
+			`{"model":"m","messages":[{"role":"user","content":"x"}]}`, 0, "/messages/0", true},
+		{"messages without system", dialect.Messages, `{"model":"m","system":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"messages":[{"role":"user","content":"x"}]}`,
+			`{"model":"m","system":[{"type":"text","text":"a"}],"messages":[{"role":"user","content":"x"}]}`, 1, "/system/1", true},
+		{"responses without instructions", dialect.Responses, `{"model":"m","instructions":"i","input":"x"}`, `{"model":"m","input":"x"}`, 0, "/instructions", true},
+		{"responses, one item less", dialect.Responses, `{"model":"m","input":[{"role":"user","content":"x"},{"role":"user","content":"y"}]}`, `{"model":"m","input":"x"}`, 1, "/input/1", true},
+		{"chat, one message less", dialect.Chat, `{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"x"},{"role":"user","content":"y"}]}`,
+			`{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"x"}]}`, 2, "/messages/2", true},
+	}
+	for _, tt := range tests {
+		parse := func(body string) *canon.Request {
+			r, err := canon.Parse(tt.api, []byte(body), canon.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		b := newBench(t, Head{})
+		b.pass("", parse(tt.recorded), answerTo(1))
+		d := play(t, NewPlayer(b.tape()), "", parse(tt.actual)).Divergence
+		if d.Part == nil || *d.Part != tt.part || d.Pointer != tt.pointer || (d.Actual == "nothing") != tt.lacks || (d.Recorded == "nothing") == tt.lacks {
+			t.Errorf("%s: %+v", tt.name, d)
+		}
+	}
+}
+
 func edit(list []*chat, fn func(*chat)) {
 	for _, c := range list {
 		fn(c)
@@ -144,6 +186,17 @@ func TestPoisoned(t *testing.T) {
 		}
 	}
 	if r := p.Report(); r.Verdict != replayer.Diverged || r.Served != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestRefuse(t *testing.T) {
+	p := NewPlayer(recorded(t, 1))
+	first := p.Refuse("/messages", "is missing")
+	if miss := play(t, p, "", requests(t, talk("Do it.", 1))...); miss != first || !strings.Contains(first.Message, "/messages") {
+		t.Errorf("%+v", miss)
+	}
+	if r := p.Report(); r.Verdict != replayer.Diverged {
 		t.Errorf("%+v", r)
 	}
 }
@@ -198,7 +251,7 @@ func TestRetry(t *testing.T) {
 			t.Errorf("request %d was answered by turn %d, attempt %d, status %d", i, x.Turn, x.Attempt, x.Status)
 		}
 	}
-	if r := p.Report(); r.Verdict != replayer.Unused || r.Unused != 1 || r.Lanes[1].Unused != 1 {
+	if r := p.Report(); r.Verdict != replayer.Unused || r.Unused != 3 || r.Lanes[1].Unused != 1 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -366,5 +419,46 @@ func TestSameJSON(t *testing.T) {
 	b.pass("", r, answerTo(1))
 	if miss := play(t, NewPlayer(b.tape()), "", r); miss != nil {
 		t.Error(miss)
+	}
+}
+
+// TestReportText is what people read of each verdict.
+func TestReportText(t *testing.T) {
+	var out strings.Builder
+	tell := func(p *Player) {
+		t.Helper()
+		if err := p.Report().WriteText(&out); err != nil {
+			t.Fatal(err)
+		}
+		out.WriteString("\n")
+	}
+	list := talk("Do it.", 2)
+	p := NewPlayer(recorded(t, 2))
+	tell(p)
+	play(t, p, "", requests(t, list[:1])...)
+	tell(p)
+	play(t, p, "", requests(t, list[1:])...)
+	tell(p)
+	miss := play(t, p, "", ask(t, newChat("Again.").body()))
+	tell(p)
+	out.WriteString(miss.Message + "\n\n")
+	long := strings.Repeat("It is so.\n", 100)
+	b := newBench(t, Head{})
+	b.pass("", ask(t, newChat(long+"Really.\n"+long).body()), answerTo(1))
+	p = NewPlayer(b.tape())
+	changed := newChat(long + "Truly.\n" + long)
+	changed.model = "other"
+	miss = play(t, p, "", ask(t, changed.body()))
+	tell(p)
+	out.WriteString(miss.Message + "\n")
+	name := filepath.Join("testdata", "report.txt")
+	if *update {
+		if err := os.WriteFile(name, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil || string(want) != out.String() {
+		t.Errorf("not as in %s (%v):\n%s", name, err, out.String())
 	}
 }

@@ -96,12 +96,13 @@ type Recorder struct {
 
 // laneState is what a recorder knows of a lane.
 type laneState struct {
-	last    *Exchange      // begun last
-	lastKey key            // of it
-	done    bool           // it was answered well
-	asked   *canon.Request // of the lane's request line before
-	turn    int            // of that line
-	turns   int            // highest of all its lines
+	last              int            // number of the exchange begun last, 0 = none
+	lastTurn, lastTry int            // of it
+	lastKey           key            // of it
+	done              bool           // it was answered well
+	asked             []model.Digest // chains of the lane's request line before
+	turn              int            // of that line
+	turns             int            // highest of all its lines
 }
 
 // partID tells parts apart. The same JSON may be of two kinds: a system message
@@ -170,14 +171,13 @@ func (rec *Recorder) Begin(hint string, r *canon.Request) *Exchange {
 		s = &laneState{}
 		rec.state[x.Lane] = s
 	}
-	x.Turn = 1
-	if s.last != nil {
-		x.Turn = s.last.Turn + 1
-		if s.lastKey == keyOf(r) && !s.done {
-			x.Turn, x.Attempt = s.last.Turn, s.last.Attempt+1
-		}
+	x.Turn = s.lastTurn + 1
+	if k := keyOf(r); s.last > 0 && s.lastKey == k && !s.done {
+		x.Turn, x.Attempt = s.lastTurn, s.lastTry+1
+	} else {
+		s.lastKey = k
 	}
-	s.last, s.lastKey, s.done = x, keyOf(r), false
+	s.last, s.lastTurn, s.lastTry, s.done = x.N, x.Turn, x.Attempt, false
 	return x
 }
 
@@ -195,11 +195,11 @@ func (rec *Recorder) Add(x *Exchange) error {
 	}
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
-	if rec.err == nil && rec.closed {
-		rec.err = errors.New("recording: it is closed")
-	}
-	if rec.err != nil {
+	switch {
+	case rec.err != nil:
 		return rec.err
+	case rec.closed:
+		return fmt.Errorf("exchange %d ended after the recording was closed: it is not in it", x.N)
 	}
 	if x.Request != nil {
 		if safe.keep, safe.fresh, err = rec.plan(x); err != nil {
@@ -215,11 +215,12 @@ func (rec *Recorder) Add(x *Exchange) error {
 // the exchange is written.
 func (rec *Recorder) plan(x *Exchange) (keep int, fresh []*model.Part, err error) {
 	r := x.Request
-	if s := rec.state[x.Lane]; s.asked != nil {
-		n := min(len(s.asked.Chains), len(r.Chains))
-		for keep+1 < n && s.asked.Chains[keep+1] == r.Chains[keep+1] {
-			keep++
-		}
+	s := rec.state[x.Lane]
+	if s == nil || x.Turn < 1 {
+		return 0, nil, errors.New("it did not come from Begin")
+	}
+	for n := min(len(s.asked), len(r.Chains)); keep+1 < n && s.asked[keep+1] == r.Chains[keep+1]; {
+		keep++
 	}
 	seen := map[partID]bool{}
 	for i, part := range r.Parts[keep:] {
@@ -252,7 +253,7 @@ func (rec *Recorder) add(p *prepared) error {
 		if err := rec.answer(head, p); err != nil {
 			return err
 		}
-		s.done = s.done || s.last.N == x.N && x.OK()
+		s.done = s.done || s.last == x.N && p.failed == nil
 	}
 	payload, err := rec.enc.Wire(head, p.line)
 	if err == nil {
@@ -282,7 +283,7 @@ func (rec *Recorder) request(head *event.Head, s *laneState, p *prepared) error 
 	if err != nil {
 		return err
 	}
-	s.asked, s.turn, s.turns = r, head.Turn, max(s.turns, head.Turn)
+	s.asked, s.turn, s.turns = r.Chains, head.Turn, max(s.turns, head.Turn)
 	return rec.w.Line(session.TypeRequest, payload)
 }
 

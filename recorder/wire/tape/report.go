@@ -46,7 +46,7 @@ type Unasked struct {
 
 // Divergence is the first request that the recording does not have.
 type Divergence struct {
-	Lane     string `json:"lane"`           // of the recorded request it is compared with
+	Lane     string `json:"lane"`           // of the recorded request it is compared with; "" where the request cannot be read
 	Turn     int    `json:"turn"`           // of the lane, from 1
 	Part     *int   `json:"part"`           // index of the first unequal part; null where it is none
 	Pointer  string `json:"pointer"`        // RFC 6901, into the request as sent
@@ -74,10 +74,6 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 	}
 	if d := r.Divergence; d != nil {
-		if d.Part != nil {
-			row("part", fmt.Sprint(*d.Part))
-		}
-		row("pointer", d.Pointer)
 		if d.Diff == "" {
 			row("recorded", d.Recorded)
 			row("now", d.Actual)
@@ -95,12 +91,12 @@ func (r *Report) WriteText(w io.Writer) error {
 		row("unused", fmt.Sprintf("%d more", n))
 	}
 	for _, name := range sortedNames(r.Normalised) {
-		row("equal by", fmt.Sprintf("%s, %d times", name, r.Normalised[name]))
+		row("equal by", name+", "+count(r.Normalised[name], "time"))
 	}
 	for _, s := range r.Warnings {
 		row("warning", s)
 	}
-	row("served", fmt.Sprintf("%d of %d recorded model requests in %d lanes, %d auxiliary calls", r.Served, r.Exchanges, len(r.Lanes), r.Auxiliary))
+	row("served", fmt.Sprintf("%d of %s in %s, and %s", r.Served, count(r.Exchanges, "recorded model request"), count(len(r.Lanes), "lane"), count(r.Auxiliary, "auxiliary call")))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -111,6 +107,14 @@ func (r *Report) name() string {
 		return fmt.Sprintf("%s(%d)", r.Verdict, r.Unused)
 	}
 	return string(r.Verdict)
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func sortedNames(m map[string]int) []string {

@@ -1,6 +1,7 @@
 package tape
 
 import (
+	"strings"
 	"time"
 
 	"github.com/harnessbench/harnessbench/loop/model"
@@ -28,6 +29,10 @@ type Exchange struct {
 	Stream  bool          // the answer is a stream of server-sent events
 	Broken  string        // how the answer broke off; "" = it is complete
 	Elapsed time.Duration // from passing on the request to the answer's end; 0 = the last frame's time
+	// Plain is the answer's body without its Content-Encoding, where it has one: the
+	// recorder reads the answer there. It is not recorded, unless a secret stands in
+	// it, which cannot be overwritten in packed bytes.
+	Plain []byte
 
 	at  *node               // of a loaded request
 	ask session.ShortDigest // of an auxiliary request's body
@@ -52,9 +57,6 @@ func (x *Exchange) AnswerBody() []byte {
 	return b
 }
 
-// OK reports whether the answer is one: complete, with a status of success.
-func (x *Exchange) OK() bool { return x.Broken == "" && x.Status >= 200 && x.Status < 300 }
-
 // Parts returns the parts of a request and the chain digests before and after
 // each of them. They are made anew at each call for a loaded exchange.
 func (x *Exchange) Parts() ([]*model.Part, []model.Digest) {
@@ -77,31 +79,11 @@ func (x *Exchange) Parts() ([]*model.Part, []model.Digest) {
 // header returns a kept header of the answer; names are compared as in HTTP.
 func (x *Exchange) header(name string) string {
 	for _, h := range x.Header {
-		if equalFold(h[0], name) {
+		if strings.EqualFold(h[0], name) {
 			return h[1]
 		}
 	}
 	return ""
-}
-
-// equalFold compares header names, which are ASCII.
-func equalFold(a, b string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range len(a) {
-		if lower(a[i]) != lower(b[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func lower(c byte) byte {
-	if c >= 'A' && c <= 'Z' {
-		c += 'a' - 'A'
-	}
-	return c
 }
 
 // Tape is recorded traffic.

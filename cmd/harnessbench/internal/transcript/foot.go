@@ -56,7 +56,9 @@ func (s *show) footer(l *session.Line) error {
 	default:
 		s.fact("tokens", u)
 	}
-	s.fact("cost", money(f.Cost))
+	if !s.wire {
+		s.fact("cost", money(f.Cost))
+	}
 	if !s.known.unknown("times") {
 		s.fact("clock", took(f.At))
 	}

@@ -45,6 +45,10 @@ func (s *show) header(l *session.Line) error {
 	if err := json.Unmarshal(h.Config, &s.known); err != nil {
 		s.known = facts{} // another tool's config: nothing of it is shown
 	}
+	if s.wire = h.IsWire(); s.wire {
+		s.traffic(h)
+		return nil
+	}
 	simulated := ""
 	if h.Simulated {
 		simulated = " (simulated)"
@@ -160,6 +164,10 @@ func (s *show) part(l *session.Line) error {
 	part, err := l.Part()
 	if err != nil {
 		return err
+	}
+	if part.Why == session.WhyWire {
+		s.wirePart(part)
+		return nil
 	}
 	p, err := part.ModelPart()
 	if err != nil {

@@ -121,6 +121,8 @@ func check(l *session.Line) (err error) {
 		_, err = l.State()
 	case session.TypeNote:
 		_, err = l.Note()
+	case session.TypeWire:
+		_, err = l.Wire()
 	case session.TypeFooter:
 		_, err = l.Footer()
 	}

@@ -63,6 +63,8 @@ type show struct {
 	fired  []firing
 	tries  int // attempts that did not stand
 	clock  string
+	wire   bool // recorded traffic
+	fresh  int  // parts since the last request
 }
 
 // call is a requested call that has no result yet.
@@ -108,7 +110,7 @@ func (s *show) take(l *session.Line) error {
 		s.turns = l.Turn
 	}
 	s.mute = s.o.Turn > 0 && l.Turn != s.o.Turn && l.Type != session.TypeHeader
-	if l.Turn > 0 && (l.Turn != s.turn || l.Lane != s.lane) && l.Type != session.TypeFooter {
+	if aux := l.Type == session.TypeWire && !has(l, "api"); l.Turn > 0 && !aux && (l.Turn != s.turn || l.Lane != s.lane) && l.Type != session.TypeFooter {
 		s.begin(l)
 	}
 	switch l.Type {
@@ -132,6 +134,8 @@ func (s *show) take(l *session.Line) error {
 		return s.state(l)
 	case session.TypeNote:
 		return s.note(l)
+	case session.TypeWire:
+		return s.exchange(l)
 	case session.TypeFooter:
 		return s.footer(l)
 	case session.TypeRequest:

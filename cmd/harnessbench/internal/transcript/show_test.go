@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -42,6 +43,21 @@ func TestShow(t *testing.T) {
 	})
 	t.Run("imported", func(t *testing.T) {
 		golden(t, "imported", shown(t, imported(t), transcript.Options{Name: "desk-000.session.jsonl"}))
+	})
+	t.Run("traffic", func(t *testing.T) {
+		b, err := os.ReadFile("../../../../recorder/wire/tape/testdata/various.session.jsonl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "traffic", shown(t, b, transcript.Options{Name: "various.session.jsonl"}))
+		golden(t, "traffic-turn", shown(t, b, transcript.Options{Name: "various.session.jsonl", Turn: 2}))
+		c, err := transcript.Compare(reader(b), reader(b), "a", "b")
+		if err != nil || !c.Equal {
+			t.Errorf("recorded traffic does not equal itself: %v", err)
+		}
+		if err := transcript.ShowJSON(io.Discard, reader(b), 0); err != nil {
+			t.Error(err)
+		}
 	})
 	t.Run("hostile", func(t *testing.T) {
 		golden(t, "hostile", shown(t, hostile(t), transcript.Options{Name: "x\x1b[31m"}))

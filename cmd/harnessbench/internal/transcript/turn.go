@@ -24,6 +24,9 @@ func (s *show) asked(l *session.Line) error {
 	if err != nil {
 		return err
 	}
+	if s.wire {
+		s.wireRequest(r)
+	}
 	if r.Purpose != "" {
 		s.text(block{first: "  · ", rest: "    ", style: dim}, "asked for "+string(r.Purpose))
 	}
@@ -56,7 +59,7 @@ func (s *show) attempt(l *session.Line) error {
 	if a.Wait > 0 {
 		what += "; waits " + took(a.Wait)
 	}
-	if !a.Again {
+	if !a.Again && !s.wire { // of recorded traffic it is not known
 		what += "; no next attempt"
 	}
 	s.text(block{first: s.paint(red, "  ✗ "), rest: "    "}, fmt.Sprintf("attempt %d: %s", a.N+1, safeLine(what)))
@@ -96,7 +99,7 @@ func (s *show) response(l *session.Line) error {
 	for i := range r.Resp.Items {
 		s.item(&r.Resp.Items[i])
 	}
-	if len(r.Resp.Items) == 0 {
+	if len(r.Resp.Items) == 0 && !s.wire {
 		s.text(block{first: "  ", rest: "  ", style: yellow}, "(a blank answer: no text and no call)")
 	}
 	return nil
@@ -106,6 +109,9 @@ func (s *show) item(it *model.Item) {
 	in := block{first: "  ", rest: "  ", lines: s.lines(sayLines)}
 	switch it.Type {
 	case model.CallItem:
+		if s.wire { // no line of its own follows
+			s.call(&call{tool: it.Call.Name, args: it.Call.Args})
+		}
 	case model.Text:
 		s.text(in, it.Text)
 	case model.ProviderCall:

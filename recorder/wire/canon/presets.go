@@ -1,0 +1,43 @@
+package canon
+
+import (
+	"maps"
+	"slices"
+)
+
+// presets are lists of declarations under one name. A preset must not hide what a
+// user edits: paths and facts of the host are exact, and a pattern names the words
+// around what it replaces. So dates are replaced where the agent says today's, and
+// nowhere in a tool's result; who wants more declares date or uuid besides.
+var presets = map[string][]string{
+	"default": {"home", "cwd", "tmp", "host"},
+	"claude-code": {"home", "cwd", "tmp", "host",
+		`claude-date=Today's date is ((?:19|20)\d\d-\d\d-\d\d)\.`,
+		`claude-billing=x-anthropic-billing-header: cc_version=[0-9.]+\.([0-9a-f]{3});`, // a hash of the first prompt, which is compared itself
+		`claude-agent=\ba[0-9a-f]{16}\b`,                                                // ids of subagents
+		`claude-session=/claude-[0-9]+/[^/\s]+/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/tasks/`,
+		`claude-uid=/claude-([0-9]+)/[^/\s]+/[^/\s]+/tasks/`,
+		`claude-ms=<duration_ms>([0-9]+)</duration_ms>`,
+	},
+	"codex": {"home", "cwd", "tmp", "host",
+		"drop=/client_metadata", // ids and the time of the turn
+		"drop=/input/*/internal_chat_message_metadata_passthrough",
+		`codex-date=<current_date>((?:19|20)\d\d-\d\d-\d\d)</current_date>`,
+		`codex-zone=<timezone>([^<>\s]+)</timezone>`,
+		`codex-chunk=(?m:^)Chunk ID: ([0-9a-f]{6})(?m:$)`,
+		`codex-wall=(?m:^)Wall time: ([0-9]+\.[0-9]+) seconds(?m:$)`,
+		`codex-agent=(?:"agent_id":|"agent_path":|"status":\{)"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"`,
+		`codex-nick="agent_id":"[^"]*","nickname":"([^"]*)"`,
+	},
+}
+
+// Presets returns the names of presets in order.
+func Presets() []string { return slices.Sorted(maps.Keys(presets)) }
+
+// expand returns the declarations that a name stands for.
+func expand(name string) []string {
+	if list, ok := presets[name]; ok {
+		return list
+	}
+	return []string{name}
+}
