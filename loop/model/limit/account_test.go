@@ -282,6 +282,35 @@ func TestSlowProvider(t *testing.T) {
 	})
 }
 
+// A provider that refuses everything for a while before the first answer: what was
+// not known then must not hold anybody back later.
+func TestStormAtTheStart(t *testing.T) {
+	for _, silent := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newProvider(10)
+			p.silent = silent
+			p.latency = func(*rand.Rand) time.Duration { return 20 * time.Millisecond }
+			p.depth = 100
+			p.rate = func(time.Duration) float64 {
+				if len(p.arrivals) <= 60 {
+					return 1e-9
+				}
+				return 1e9
+			}
+			a := New(Options{Concurrency: 16, MaxPause: 50 * time.Millisecond})
+			m := a.Wrap(p)
+			for range 60 {
+				_, _ = m.Generate(t.Context(), ask(), nil)
+			}
+			began := time.Now()
+			load(t, m, 20, 20)
+			if took := time.Since(began); took > 30*sec {
+				t.Errorf("silent %v: 400 calls of 20 ms took %s: %+v", silent, took, a.Snapshot())
+			}
+		})
+	}
+}
+
 // When a Retry-After is over, calls come one by one.
 func TestNoHerd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -102,7 +102,7 @@ func (g *gate) at(now time.Duration, n int64) (at time.Duration, never bool) {
 	}
 	at = max(at, now, g.pausedUntil, g.rpm.At())
 	if g.any && g.window.Size < 1 {
-		at = max(at, g.lastAt+g.window.Gap(g.o.MaxPause))
+		at = max(at, g.lastAt+g.window.Gap(g.o.backoff(9)))
 	} else if g.any && g.spread > 0 {
 		at = max(at, g.lastAt+g.window.Gap(maxGap))
 	}
@@ -132,7 +132,7 @@ func (g *gate) end(now time.Duration, t ticket, how Outcome, retryAfter time.Dur
 	case Refused:
 		g.answered(t)
 	case Throttled:
-		if g.window.Throttled(now, t.began) {
+		if g.window.Throttled(now, t.began, retryAfter > 0) {
 			g.throttles++
 			if retryAfter <= 0 {
 				retryAfter = g.o.backoff(g.throttles)

@@ -30,10 +30,10 @@ func TestWindow(t *testing.T) {
 	if w.Size != 16 {
 		t.Errorf("passed its bound: %v", w.Size)
 	}
-	if !w.Throttled(10*sec, 9*sec) || w.Size != 8 {
+	if !w.Throttled(10*sec, 9*sec, true) || w.Size != 8 {
 		t.Errorf("a 429: %v", w.Size)
 	}
-	if w.Throttled(11*sec, 9*sec) || w.Size != 8 {
+	if w.Throttled(11*sec, 9*sec, true) || w.Size != 8 {
 		t.Errorf("a 429 of a call from before the cut: %v", w.Size)
 	}
 	for range 4 {
@@ -47,8 +47,18 @@ func TestWindow(t *testing.T) {
 	}
 	now := 20 * sec
 	for range 20 {
-		w.Throttled(now, now)
+		w.Throttled(now, now, true)
 		now += sec
+	}
+	if w.Size != toldWindow {
+		t.Errorf("the least where a Retry-After paces: %v", w.Size)
+	}
+	for range 20 {
+		w.Throttled(now, now, false)
+		now += sec
+	}
+	if w.Throttled(now, now, true); w.Size != minWindow {
+		t.Errorf("a Retry-After widened it: %v", w.Size)
 	}
 	if w.Size != minWindow || w.Slots() != 1 || w.Gap(time.Hour) != 64*sec || w.Gap(sec) != sec {
 		t.Errorf("the least: %+v, gap %s", w, w.Gap(time.Hour))

@@ -22,7 +22,8 @@ type Window struct {
 	cut   bool
 }
 
-const minWindow = 1.0 / 64
+// The least windows: without, and with a Retry-After.
+const minWindow, toldWindow = 1.0 / 64, 1.0 / 8
 
 // NewWindow returns a window that starts at start and never passes most.
 func NewWindow(start, most int) Window {
@@ -55,13 +56,18 @@ func (w *Window) Answered(inflight int, took time.Duration) {
 
 // Throttled counts a 429 of a call that began at a time, and reports whether it
 // halved the window. Calls that were under way when it was last halved say
-// nothing new and do not halve it again.
-func (w *Window) Throttled(now, began time.Duration) bool {
+// nothing new and do not halve it again. told says that there was a Retry-After:
+// the provider paces as well, and the window stays at an eighth or more.
+func (w *Window) Throttled(now, began time.Duration, told bool) bool {
 	if w.cut && began < w.cutAt {
 		return false
 	}
 	w.slow, w.cutAt, w.cut = w.Size*3/4, now, true
-	w.Size = max(minWindow, w.Size/2)
+	least := minWindow
+	if told {
+		least = min(toldWindow, w.Size)
+	}
+	w.Size = max(least, w.Size/2)
 	return true
 }
 
@@ -72,11 +78,12 @@ func (w *Window) Restart(start int) {
 }
 
 // Gap is the time between the beginnings of calls that keeps Size of them in
-// flight, by Little's law; a second where no answer came yet. At most most.
+// flight, by Little's law; a call is taken to last 100 ms where no answer came
+// yet. At most most.
 func (w *Window) Gap(most time.Duration) time.Duration {
 	l := w.Latency
 	if l == 0 {
-		l = time.Second
+		l = 100 * time.Millisecond
 	}
 	return time.Duration(min(math.Ceil(float64(l)/w.Size), float64(most)))
 }
