@@ -258,8 +258,13 @@ func TestKeysAreNowhere(t *testing.T) {
 		if auth == "Bearer "+theKey {
 			sent.Add(1)
 		}
-		status := map[int64]int{0: 500, 1: 429, 2: 401}[n.Add(1)%7]
-		if status == 0 || status == 401 && n.Load() < 20 {
+		status := map[int64]int{0: 500, 1: 429, 2: 401, 3: 200}[n.Add(1)%7]
+		if status == 200 { // a call and an answer that hold the key
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant","content":"my key is %s","tool_calls":[{"id":"1","type":"function","function":{"name":"write_file","arguments":"{\\"path\\":\\"key.txt\\",\\"content\\":\\"%s\\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":5,"completion_tokens":5}}`, theKey, theKey)
+			return
+		}
+		if status == 0 || status == 401 && n.Load() < 12 {
 			inner.ServeHTTP(w, r)
 			return
 		}
@@ -268,7 +273,7 @@ func TestKeysAreNowhere(t *testing.T) {
 		fmt.Fprintf(w, `{"error":{"message":"the header %s of key %s is not good","type":"x"}}`, auth, theKey)
 	}))
 	defer server.Close()
-	suite, file := fetching(t, dir, server.URL, 3, twoArms+"repetitions: 3\nerrors: {allow: 1}\n", "")
+	suite, file := fetching(t, dir, server.URL, 3, twoArms+"repetitions: 8\nerrors: {allow: 1}\n", "")
 	out := filepath.Join(dir, "run")
 	stdout, stderr := try(t, 0, "run", suite, "--models", file, "-o", out)
 	if sent.Load() < 20 {

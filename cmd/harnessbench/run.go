@@ -16,6 +16,7 @@ import (
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/provider"
+	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/results"
 	"github.com/harnessbench/harnessbench/results/report"
@@ -197,7 +198,14 @@ func (w *runWork) ask() trial.Provider {
 	if w.real == nil {
 		return nil
 	}
-	return w.real.Model
+	hide := newHider(w.real.Secrets())
+	return func(id string, luck uint64) (model.Model, error) {
+		m, err := w.real.Model(id, luck)
+		if err != nil {
+			return nil, err
+		}
+		return discreet{m, hide}, nil
+	}
 }
 
 // plan makes the plan and its run folder, or opens those of an interrupted run.
