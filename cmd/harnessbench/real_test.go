@@ -261,7 +261,7 @@ func TestKeysAreNowhere(t *testing.T) {
 		status := map[int64]int{0: 500, 1: 429, 2: 401, 3: 200}[n.Add(1)%7]
 		if status == 200 { // a call and an answer that hold the key
 			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant","content":"my key is %s","tool_calls":[{"id":"1","type":"function","function":{"name":"write_file","arguments":"{\\"path\\":\\"key.txt\\",\\"content\\":\\"%s\\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":5,"completion_tokens":5}}`, theKey, theKey)
+			fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant","content":"my key is %s","tool_calls":[{"id":"1","type":"function","function":{"name":"write_file","arguments":"{\"path\":\"key.txt\",\"content\":\"%s\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":5,"completion_tokens":5}}`, theKey, theKey)
 			return
 		}
 		if status == 0 || status == 401 && n.Load() < 12 {
