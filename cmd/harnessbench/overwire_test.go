@@ -91,7 +91,7 @@ func TestStarterOverTheWire(t *testing.T) {
 		t.Run(fmt.Sprintf("%s, stream %v", tt.coupling, tt.stream), func(t *testing.T) {
 			dir := t.TempDir()
 			local, out := filepath.Join(dir, "local"), filepath.Join(dir, "run")
-			flags := []string{"--repetitions", "2", "--coupling", tt.coupling, "--fsync", "never", "-o"}
+			flags := []string{"--repetitions", "1", "--coupling", tt.coupling, "--fsync", "never", "-o"}
 			try(t, 0, append([]string{"run", "-q", "builtin/starter"}, append(flags, local)...)...)
 			want := factsOf(t, local, "")
 			suite, file := starterOverWire(t, dir, server.URL, tt.stream)
@@ -102,7 +102,7 @@ func TestStarterOverTheWire(t *testing.T) {
 					t.Errorf("%s\n  in process    %s\n  over the wire %s", k, want[k], got[k])
 				}
 			}
-			if len(got) != len(want) || len(want) != 2*312 {
+			if len(got) != len(want) || len(want) != 312 {
 				t.Errorf("%d trials over the wire, %d in process", len(got), len(want))
 			}
 			if text, _ := try(t, 0, "replay", "-q", out); !strings.Contains(text, fmt.Sprintf("EXACT %d", len(want))) {

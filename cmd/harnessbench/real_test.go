@@ -358,7 +358,7 @@ func TestKilledRealRunResumes(t *testing.T) {
 		proxy.ServeHTTP(w, r)
 	}))
 	defer server.Close()
-	suite, file := fetching(t, dir, server.URL, 12, strings.Replace(twoArms, "none", "other", 1)+"repetitions: 4\nconcurrency: 4\ncoupling: independent\n", "")
+	suite, file := fetching(t, dir, server.URL, 12, strings.Replace(twoArms, "{name: none, profile: none}", "{name: other, guards: {retry: {base: 2ms, cap: 5ms}}}", 1)+"repetitions: 4\nconcurrency: 4\ncoupling: independent\n", "")
 	t.Setenv("ACME_KEY", theKey)
 	out := filepath.Join(dir, "run")
 	args, kills := []string{"run", "-q", suite, "--models", file, "-o", out}, 0
