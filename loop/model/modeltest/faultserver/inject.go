@@ -44,8 +44,6 @@ func (s *Server) instead(f Fault) (http.HandlerFunc, bool) {
 				conn.Close()
 			}
 		}, true
-	case Hang:
-		return func(_ http.ResponseWriter, r *http.Request) { s.wait(r) }, true
 	}
 	return nil, false
 }
@@ -95,10 +93,12 @@ func newReply(rec *httptest.ResponseRecorder) *reply {
 
 // spoil sends an answer with its fault and counts what was done.
 func (s *Server) spoil(w http.ResponseWriter, r *http.Request, f Fault, a *reply) {
-	s.count(func(c *Counts) { c.Status[a.status]++ })
+	s.mu.Lock()
+	s.counts.Status[a.status]++
+	s.mu.Unlock()
 	if a.status != http.StatusOK || !applies(f, a, r) {
 		_, err := send(w, a, [][]byte{a.body}, 0)
-		s.count(func(c *Counts) {
+		s.settle(func(c *Counts) {
 			c.Passed++
 			served(c, None, err)
 		})
@@ -108,9 +108,10 @@ func (s *Server) spoil(w http.ResponseWriter, r *http.Request, f Fault, a *reply
 	case Reset:
 		s.reset(w, a)
 	case Stall:
-		if _, err := send(w, a, [][]byte{half(a)}, 0); err == nil {
-			s.wait(r)
-		}
+		_, _ = send(w, a, [][]byte{half(a)}, 0)
+		s.injected(f)
+		s.wait(r)
+		return
 	case Cut:
 		_, _ = send(w, a, [][]byte{half(a)}, 0)
 	case BadJSON, ErrorObject:
@@ -118,10 +119,10 @@ func (s *Server) spoil(w http.ResponseWriter, r *http.Request, f Fault, a *reply
 	default:
 		pieces, pause := s.disguise(w, f, a)
 		_, err := send(w, a, pieces, pause)
-		s.count(func(c *Counts) { served(c, f, err) })
+		s.settle(func(c *Counts) { served(c, f, err) })
 		return
 	}
-	s.count(func(c *Counts) { c.Injected[f]++ })
+	s.injected(f)
 }
 
 // served counts an answer that was to go out whole.

@@ -24,6 +24,7 @@ type Server struct {
 
 	mu     sync.Mutex
 	counts Counts
+	open   int // requests that are not counted yet
 }
 
 // Counts say what a server has done so far. Every request ends in one of Served,
@@ -70,8 +71,19 @@ func (s *Server) Close() {
 	s.server.Close()
 }
 
-// Counts returns what was done so far.
+// Counts returns what was done so far. A client may have its answer, or its reset,
+// a moment before the server has counted it: Counts waits for what is under way,
+// a second at most. Silence is counted when it begins.
 func (s *Server) Counts() Counts {
+	for range 1000 {
+		s.mu.Lock()
+		open := s.open
+		s.mu.Unlock()
+		if open == 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.counts
@@ -79,30 +91,42 @@ func (s *Server) Counts() Counts {
 	return c
 }
 
-func (s *Server) count(f func(c *Counts)) {
+// settle counts how a request ended.
+func (s *Server) settle(f func(c *Counts)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.open--
 	f(&s.counts)
 }
 
+func (s *Server) injected(f Fault) { s.settle(func(c *Counts) { c.Injected[f]++ }) }
+
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.count(func(c *Counts) { c.Requests++ })
+	s.mu.Lock()
+	s.open++
+	s.counts.Requests++
+	s.mu.Unlock()
 	body, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
 	if err != nil {
-		s.count(func(c *Counts) { c.Left++ })
+		s.settle(func(c *Counts) { c.Left++ })
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if wait := s.pick.take(time.Now()); wait > 0 {
 		s.refuse(w, wait, false)
-		s.count(func(c *Counts) { c.Limited++ })
+		s.settle(func(c *Counts) { c.Limited++ })
 		return
 	}
 	fault := s.pick.pick(body)
+	if fault == Hang {
+		s.injected(fault)
+		s.wait(r)
+		return
+	}
 	if instead, ok := s.instead(fault); ok { // no answer is needed for these
 		instead(w, r)
-		s.count(func(c *Counts) { c.Injected[fault]++ })
+		s.injected(fault)
 		return
 	}
 	if fault == None {
@@ -118,7 +142,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) pass(w http.ResponseWriter, r *http.Request) {
 	p := &passing{ResponseWriter: w, status: http.StatusOK}
 	s.inner.ServeHTTP(p, r)
-	s.count(func(c *Counts) {
+	s.settle(func(c *Counts) {
 		c.Status[p.status]++
 		if p.failed {
 			c.Left++
