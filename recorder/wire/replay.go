@@ -168,7 +168,6 @@ func play(w http.ResponseWriter, r *http.Request, pace pacer, x *tape.Exchange) 
 		if pace.wait(r.Context(), f.At) != nil {
 			abort(w, leftText)
 		}
-		sayAt(w, f.At)
 		if push(w, f.Data) != nil {
 			abort(w, leftText)
 		}

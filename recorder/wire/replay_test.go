@@ -15,6 +15,7 @@ import (
 
 	"github.com/harnessbench/harnessbench/loop/model/sim"
 	"github.com/harnessbench/harnessbench/recorder/wire/canon"
+	"github.com/harnessbench/harnessbench/recorder/wire/dialect"
 	"github.com/harnessbench/harnessbench/recorder/wire/tape"
 	"github.com/harnessbench/harnessbench/replayer"
 )
@@ -73,6 +74,56 @@ func TestRecordingsOfSimulatedModelsAreEqual(t *testing.T) {
 			t.Errorf("two recordings differ:\n%s\n%s", first, b)
 		}
 		first = b
+	}
+}
+
+// Frames of a simulated model have the times that it declares, in order.
+func TestDeclaredTimesAreRecorded(t *testing.T) {
+	rec := record(t, NewSim(simulated(t, "sim/oracle")))
+	talk(t, rec.url, apis[0], deskTask, true)
+	for i, x := range rec.end().Exchanges {
+		n := len(x.Frames)
+		if n < 3 || x.Frames[0].At <= 0 || x.Frames[n-1].At < 400*time.Millisecond {
+			t.Fatalf("exchange %d: %d frames, first at %s, last at %s", i, n, x.Frames[0].At, x.Frames[n-1].At)
+		}
+	}
+}
+
+// A client that has all of an answer may ask its next question before the answer's
+// handler has returned; it is recorded as what comes after it.
+func TestAnswersAreRecordedBeforeTheNextRequest(t *testing.T) {
+	// On a connection of its own, the second request does not wait for the first.
+	lower(t, &client, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
+	model := NewSim(simulated(t, "sim/oracle"))
+	for _, stream := range []bool{false, true} {
+		rec := record(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			model.ServeHTTP(w, r)
+			time.Sleep(30 * time.Millisecond)
+		}))
+		if said, _ := talk(t, rec.url, dialect.Responses, deskTask, stream); said == "" {
+			t.Error("it does not end")
+		}
+		tp := rec.end()
+		if x := tp.Exchanges[1]; x.Request == nil || x.Lane != "main" || x.Turn != 2 {
+			t.Errorf("stream %t: the second request is recorded as %+v", stream, x)
+		}
+	}
+}
+
+// The headers by which agents name their sessions tell conversations apart.
+func TestSessionHeadersNameLanes(t *testing.T) {
+	for _, name := range hintHeaders {
+		rec := record(t, NewSim(SimOptions{Profile: "sim/oracle"}))
+		for _, session := range []string{"a", "b", "a"} {
+			ask(t, rec.url+"/v1/chat/completions", chat("hi"), strings.ToLower(name), session)
+		}
+		var lanes []string
+		for _, x := range rec.end().Exchanges {
+			lanes = append(lanes, x.Lane)
+		}
+		if want := "[main lane-2 main]"; fmt.Sprint(lanes) != want {
+			t.Errorf("%s: lanes %v, want %s", name, lanes, want)
+		}
 	}
 }
 

@@ -52,6 +52,8 @@ func BenchmarkParse(b *testing.B) {
 		{"plain", Options{}},
 		{"redact", Options{Redact: withKeys()}},
 		{"home-cwd-tmp", Options{Normalisers: normalisers(b, env, "home", "cwd", "tmp")}},
+		{"claude-code", Options{Normalisers: normalisers(b, env, "claude-code")}},
+		{"codex", Options{Normalisers: normalisers(b, env, "codex")}},
 		{"all", Options{Redact: withKeys(), Normalisers: normalisers(b, env, "home", "cwd", "tmp", "date", "uuid")}},
 	} {
 		b.Run(c.name, func(b *testing.B) {

@@ -22,8 +22,8 @@ type Env struct {
 	Machine  string // -m, its architecture: x86_64
 }
 
-// Normaliser replaces one kind of volatile text by a token <NAME>, so that a
-// replay elsewhere or later compares equal. Only declared ones are applied, and
+// Normaliser replaces one kind of volatile text by a token <NAME>, drops a member, or
+// sorts results, so that a replay elsewhere or later compares equal. Only declared ones are applied, and
 // each strike is counted.
 type Normaliser struct {
 	decl  string // as declared
@@ -31,8 +31,10 @@ type Normaliser struct {
 	rank  int // order of application
 	paths []spelling
 	re    *regexp.Regexp
+	must  []string                // see needles
 	find  func(s string) []strike // of host, date and uuid
 	drop  []string                // reference tokens of the member that goes
+	order bool                    // it sorts results
 }
 
 // String returns the declaration, as Normalisers takes it. A header keeps a list
@@ -57,7 +59,7 @@ const (
 var customName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
 // own are the names of normalisers that have their own meaning.
-var own = []string{"home", "cwd", "tmp", "host", "date", "uuid", "drop"}
+var own = []string{"home", "cwd", "tmp", "host", "date", "uuid", "drop", resultOrder}
 
 // Normalisers makes the declared normalisers; their order does not matter, and one
 // declared again is one. Names:
@@ -74,6 +76,12 @@ var own = []string{"home", "cwd", "tmp", "host", "date", "uuid", "drop"}
 //	drop=/POINTER
 //	        the member of the request at this RFC 6901 pointer; * stands for every
 //	        element of a list. A part cannot be dropped, but what is in it can
+//	result-order
+//	        the results of parallel calls, which clients send as they finish: those
+//	        of one batch (Messages: tool_result blocks of the user message; Chat: tool
+//	        messages; Responses: ..._output items in a row) are sorted into the order
+//	        of the calls before them. A result of an unknown call stays where it is,
+//	        those of one call keep their order. It strikes once a batch
 //	PRESET  what an agent's requests need, a list of the above: see Presets
 //
 // Paths are found at path boundaries only, also JSON-escaped within a text and
@@ -111,6 +119,7 @@ func declared(decl string, env Env) (Normaliser, error) {
 	case custom:
 		n.name, n.rank = name, rankCustom
 		n.re, err = customPattern(name, value)
+		n.must = needles(value)
 	case name == "home":
 		n.rank = rankPath
 		n.paths, err = spellingsOf(name, env.Home, true)
@@ -122,12 +131,14 @@ func declared(decl string, env Env) (Normaliser, error) {
 		n.paths, err = spellingsOf(name, cmp.Or(env.Tmp, "/tmp"), false)
 	case name == "host":
 		n.rank, n.find = rankHost, hostFinder(env)
+	case name == resultOrder:
+		n.order = true
 	case name == "date":
 		n.rank, n.find = rankDate, findDates
 	case name == "uuid":
 		n.rank, n.find = rankUUID, findUUIDs
 	default:
-		err = fmt.Errorf("is unknown; use home, cwd, tmp, host, date, uuid, NAME=PATTERN, drop=/POINTER or a preset (%s)",
+		err = fmt.Errorf("is unknown; use home, cwd, tmp, host, date, uuid, result-order, NAME=PATTERN, drop=/POINTER or a preset (%s)",
 			strings.Join(Presets(), ", "))
 	}
 	return n, err
@@ -154,6 +165,7 @@ func customPattern(name, pattern string) (*regexp.Regexp, error) {
 type striker struct {
 	steps   []step
 	drops   []Normaliser
+	order   bool // results are sorted
 	applied map[string]int
 }
 
@@ -171,11 +183,13 @@ func newStriker(list []Normaliser) *striker {
 	for _, n := range list {
 		switch {
 		case n.re != nil:
-			st.steps = append(st.steps, func(s string) []strike { return findPattern(s, n.name, n.re) })
+			st.steps = append(st.steps, n.findPattern)
 		case n.paths != nil:
 			paths = append(paths, n.paths...)
 		case n.drop != nil:
 			st.drops = append(st.drops, n)
+		case n.order:
+			st.order = true
 		}
 	}
 	if paths != nil {
@@ -189,14 +203,17 @@ func newStriker(list []Normaliser) *striker {
 	return st
 }
 
-func findPattern(s, name string, re *regexp.Regexp) (out []strike) {
-	for _, at := range re.FindAllStringSubmatchIndex(s, -1) {
+func (n Normaliser) findPattern(s string) (out []strike) {
+	if n.must != nil && !containsAny(s, n.must) {
+		return nil
+	}
+	for _, at := range n.re.FindAllStringSubmatchIndex(s, -1) {
 		from, to := at[0], at[1]
 		if len(at) > 2 && at[2] >= 0 {
 			from, to = at[2], at[3]
 		}
 		if from < to {
-			out = append(out, strike{from, to, "<" + name + ">", name})
+			out = append(out, strike{from, to, "<" + n.name + ">", n.name})
 		}
 	}
 	return out
@@ -253,6 +270,7 @@ func (st *striker) text(s string) string {
 			continue
 		}
 		var b strings.Builder
+		b.Grow(len(s))
 		at := 0
 		for _, k := range strikes {
 			b.WriteString(s[at:k.from])
