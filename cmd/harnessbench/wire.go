@@ -248,7 +248,9 @@ func (s *station) close(a *app) error {
 	}
 	err := errors.Join(s.record.Err(), s.tape.Close())
 	if err != nil {
-		s.restore()
+		if !exists(s.path) {
+			s.restore()
+		}
 		return &cli.Exit{Code: cli.Errored, Err: fmt.Errorf("the recording is not complete: %w", err)}
 	}
 	n := s.record.Asked()
