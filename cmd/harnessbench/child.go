@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
+	"github.com/harnessbench/harnessbench/recorder/wire/canon"
 )
 
 // runChild runs a command on our own input and outputs until it ends, and says
@@ -122,6 +123,17 @@ func secretsOf(env []string) []string {
 		}
 	}
 	return out
+}
+
+// surroundings is where a command runs that we start: what normalisers look for.
+func surroundings() canon.Env {
+	var env canon.Env
+	uname(&env)
+	env.Home, _ = os.UserHomeDir() // what is not known is an error where it is declared
+	env.Cwd, _ = os.Getwd()
+	env.Hostname, _ = os.Hostname()
+	env.Tmp = os.TempDir()
+	return env
 }
 
 // inCI reports whether a CI service runs this: nothing goes out then.

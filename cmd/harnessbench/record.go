@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,12 +108,11 @@ func (f *wireFlags) around(ctx context.Context, a *app, argv []string) (s *stati
 	if s, err = f.station(a); err != nil {
 		return nil, nil, err
 	}
-	var o wire.EndpointOptions
-	e, err := wire.Listen("127.0.0.1:0", o)
+	e, err := wire.Listen("127.0.0.1:0", wire.EndpointOptions{})
 	if err != nil {
 		return s, nil, cli.WithCode(cli.Errored, err)
 	}
-	e.Serve(s.handler, o)
+	e.Serve(s.handler)
 	failed, err = runChild(ctx, a, argv, wireEnv(os.Environ(), e.URL(), s.dummy))
 	// Whoever asked has ended: what is still being answered, nobody waits for.
 	return s, failed, errors.Join(err, e.Stop(0))
@@ -121,11 +121,11 @@ func (f *wireFlags) around(ctx context.Context, a *app, argv []string) (s *stati
 // result is the exit of a command that ran another one: the worse of the verdict
 // and of how that ended.
 func result(ctx context.Context, verdict cli.Code, argv []string, failed, err error) error {
+	if cli.WasInterrupted(ctx) {
+		return &cli.Exit{Code: cli.Interrupted, Err: cmp.Or(err, errors.New("interrupted"))}
+	}
 	if err != nil {
 		return cli.WithCode(cli.Errored, err)
-	}
-	if cli.WasInterrupted(ctx) {
-		return &cli.Exit{Code: cli.Interrupted, Err: errors.New("interrupted")}
 	}
 	if failed != nil {
 		return &cli.Exit{Code: cli.Worst(verdict, cli.No), Err: fmt.Errorf("%s: %w", argv[0], failed)}

@@ -81,7 +81,7 @@ func serve(ctx context.Context, a *app, f *wireFlags, listen string, o wire.Endp
 		_ = e.Stop(0) // it has not served yet
 		return err
 	}
-	e.Serve(s.handler, o)
+	e.Serve(s.handler)
 	if asJSON {
 		err = cli.WriteJSON(a.stdout, serveJSON{"harnessbench/serve/v1", e.URL()})
 	} else {

@@ -49,7 +49,7 @@ func (f *wireFlags) replayFlags(fl *pflag.FlagSet) {
 }
 
 func (f *wireFlags) normaliseFlag(fl *pflag.FlagSet) {
-	fl.StringArrayVar(&f.normalise, "normalise", nil, "volatile texts that do not count: home, cwd, tmp, date, uuid, or NAME=REGEX; repeatable")
+	fl.StringArrayVar(&f.normalise, "normalise", nil, "what does not count in a request: home, cwd, tmp, host, date, uuid, result-order, NAME=REGEX, drop=/POINTER, or a preset: "+strings.Join(canon.Presets(), ", ")+"; repeatable")
 }
 
 // station is what answers behind an endpoint.
@@ -155,11 +155,7 @@ func (f *wireFlags) normalisers(recorded []string) ([]canon.Normaliser, error) {
 			}
 		}
 	}
-	var env canon.Env
-	env.Home, _ = os.UserHomeDir() // what is not known is an error where it is declared
-	env.Cwd, _ = os.Getwd()
-	env.Tmp = os.TempDir()
-	list, err := canon.Normalisers(names, env)
+	list, err := canon.Normalisers(names, surroundings())
 	return list, cli.WithCode(cli.Wrong, err)
 }
 
@@ -252,7 +248,9 @@ func (s *station) close(a *app) error {
 	}
 	err := errors.Join(s.record.Err(), s.tape.Close())
 	if err != nil {
-		s.restore()
+		if !exists(s.path) {
+			s.restore()
+		}
 		return &cli.Exit{Code: cli.Errored, Err: fmt.Errorf("the recording is not complete: %w", err)}
 	}
 	n := s.record.Asked()

@@ -24,6 +24,7 @@ type EndpointOptions struct {
 
 // Endpoint is a server for one handler on one address.
 type Endpoint struct {
+	o        EndpointOptions
 	listener net.Listener
 	server   *http.Server
 	cancel   context.CancelFunc // of every request
@@ -50,7 +51,7 @@ func Listen(addr string, o EndpointOptions) (*Endpoint, error) {
 		return nil, fmt.Errorf("listen on %q: %w", addr, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &Endpoint{listener: l, cancel: cancel, done: make(chan struct{})}
+	e := &Endpoint{o: o, listener: l, cancel: cancel, done: make(chan struct{})}
 	e.server = &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -83,13 +84,13 @@ func (e *Endpoint) URL() string {
 }
 
 // Serve answers with h until Stop is called. It returns at once; call it once.
-func (e *Endpoint) Serve(h http.Handler, o EndpointOptions) {
+func (e *Endpoint) Serve(h http.Handler) {
 	e.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !e.enter() {
 			panic(http.ErrAbortHandler) // it came with the end
 		}
 		defer e.busy.Done()
-		if why := refuse(r, o); why != "" {
+		if why := refuse(r, e.o); why != "" {
 			http.Error(w, "harnessbench: "+why, http.StatusForbidden)
 			return
 		}

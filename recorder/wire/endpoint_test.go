@@ -59,11 +59,11 @@ func TestWebPagesAreKeptOut(t *testing.T) {
 		{"127.0.0.1:1", "http://localhost:3000", 200, 200},
 	} {
 		for _, remote := range []bool{false, true} {
-			e, err := Listen("127.0.0.1:0", EndpointOptions{})
+			e, err := Listen("127.0.0.1:0", EndpointOptions{AllowRemote: remote})
 			if err != nil {
 				t.Fatal(err)
 			}
-			e.Serve(ok, EndpointOptions{AllowRemote: remote})
+			e.Serve(ok)
 			req, _ := http.NewRequest("POST", e.URL()+"/v1/chat/completions", nil)
 			req.Host = tt.host
 			if tt.origin != "" {
@@ -127,8 +127,6 @@ func TestBodiesAreBounded(t *testing.T) {
 
 // What waits for the server's end is ended by it, and Stop returns only then.
 func TestStopEndsWhatHangs(t *testing.T) {
-	var left sync.WaitGroup
-	left.Add(1)
 	entered := make(chan bool)
 	e, err := Listen("127.0.0.1:0", EndpointOptions{})
 	if err != nil {
@@ -140,7 +138,7 @@ func TestStopEndsWhatHangs(t *testing.T) {
 		<-r.Context().Done()
 		time.Sleep(20 * time.Millisecond)
 		ended = true
-	}), EndpointOptions{})
+	}))
 	got := make(chan answered, 1)
 	go func() { got <- get(t, e.URL()+"/") }()
 	<-entered

@@ -24,7 +24,7 @@ func endpoint(t testing.TB, h http.Handler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Serve(h, EndpointOptions{})
+	e.Serve(h)
 	t.Cleanup(func() {
 		if err := e.Stop(0); err != nil {
 			t.Error(err)
@@ -62,7 +62,7 @@ func recordWith(t testing.TB, next http.Handler, o RecordOptions) *recording {
 		t.Fatal(err)
 	}
 	h := NewRecord(next, rec, o)
-	e.Serve(h, EndpointOptions{})
+	e.Serve(h)
 	r.url = e.URL()
 	ended := false
 	r.end = func() *tape.Tape {

@@ -314,6 +314,11 @@ func TestSecretsAreNotWritten(t *testing.T) {
 		"session-cookie-value-42", "answer-cookie-value-43", "declared-secret-of-the-environment"}
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
+		if r.Header.Get("X-Packed") != "" {
+			w.Header().Set("Content-Encoding", "gzip")
+			io.WriteString(w, gzipped("packed: "+r.Header.Get("X-Api-Key")))
+			return
+		}
 		w.Header().Set("Set-Cookie", "id="+secrets[6]+"; Path=/")
 		w.Header().Set("X-Request-Id", "for "+secrets[2])
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -336,8 +341,17 @@ func TestSecretsAreNotWritten(t *testing.T) {
 			t.Fatalf("%s: the client does not get what the upstream said: %v", path, a.err)
 		}
 	}
-	if tp := rec.end(); len(tp.Exchanges) != 4 {
+	packed := ask(t, rec.url+"/v1/chat/completions", chat("hi"), "X-Api-Key", secrets[2], "X-Packed", "1")
+	if plain, err := unpack(packed.body, "gzip"); err != nil || !bytes.Contains(plain, []byte(secrets[2])) {
+		t.Fatalf("the client does not get what the upstream packed: %v", err)
+	}
+	tp := rec.end()
+	if len(tp.Exchanges) != 5 {
 		t.Fatalf("%d exchanges", len(tp.Exchanges))
+	}
+	// what cannot be overwritten in packed bytes is written unpacked, without it
+	if x := tp.Exchanges[4]; header(x, "Content-Encoding") != "" || !bytes.HasPrefix(x.AnswerBody(), []byte("packed: ")) || bytes.Contains(x.AnswerBody(), []byte(secrets[2])) {
+		t.Errorf("the packed answer is recorded as %q", x.AnswerBody())
 	}
 	written := files(t, rec.dir)
 	for _, s := range secrets {

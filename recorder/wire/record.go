@@ -151,8 +151,12 @@ func (rec *Record) finish(c *capture) {
 		c.WriteHeader(http.StatusOK) // as net/http does for a handler that wrote nothing
 	}
 	x.Status = c.status
+	plain := c.plain()
+	if packed := c.Header().Get("Content-Encoding"); packed != "" {
+		x.Plain = plain
+	}
 	if x.Request != nil && well(x) {
-		rec.lineage.Add(x.Request, c.contentType, c.plain())
+		rec.lineage.Add(x.Request, c.contentType, plain)
 	}
 	err := rec.rec.Add(x)
 	if err != nil {

@@ -6,14 +6,12 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/loop/redact"
 	"github.com/harnessbench/harnessbench/recorder/wire/canon"
 	"github.com/harnessbench/harnessbench/recorder/wire/dialect"
 	"github.com/harnessbench/harnessbench/recorder/wire/tape"
-	"github.com/harnessbench/harnessbench/replayer"
 )
 
 // ReplayOptions say how a tape is replayed.
@@ -32,9 +30,6 @@ type Replay struct {
 	player  *tape.Player
 	o       ReplayOptions
 	lineage canon.Lineage
-
-	mu      sync.Mutex
-	refused *tape.Divergence // the first request that could not even be read
 }
 
 // NewReplay returns a handler that answers as recorded, strictly: status,
@@ -50,16 +45,7 @@ func NewReplay(p *tape.Player, o ReplayOptions) *Replay {
 }
 
 // Report says how the replay stands.
-func (p *Replay) Report() *tape.Report {
-	r := p.player.Report()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.refused != nil && r.Divergence == nil {
-		d := *p.refused
-		r.Verdict, r.Divergence, r.Reason = replayer.Diverged, &d, "a request could not be read: "+d.Actual
-	}
-	return r
-}
+func (p *Replay) Report() *tape.Report { return p.player.Report() }
 
 // ServeHTTP implements http.Handler.
 func (p *Replay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -83,8 +69,12 @@ func (p *Replay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			play(w, r, pace, x)
 			return
 		}
-		p.refuse(err)
-		p.miss(w, api, "harnessbench replay: this request was not recorded: "+err.Error())
+		pointer, what := "", err.Error()
+		var at *dialect.BadRequest
+		if errors.As(err, &at) {
+			pointer, what = at.Pointer, at.What
+		}
+		p.miss(w, api, p.player.Refuse(pointer, what).Message)
 		return
 	}
 	x, miss := p.player.Ask(hint(r.Header), req)
@@ -98,20 +88,6 @@ func (p *Replay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	play(w, r, pace, x)
-}
-
-// refuse keeps the first request that could not be read.
-func (p *Replay) refuse(err error) {
-	d := &tape.Divergence{Actual: err.Error(), Note: "the client sent what is no request of this API"}
-	var at *dialect.BadRequest
-	if errors.As(err, &at) {
-		d.Pointer = at.Pointer
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.refused == nil {
-		p.refused = d
-	}
 }
 
 // miss answers what is not in the recording.
