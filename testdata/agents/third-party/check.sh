@@ -4,12 +4,12 @@
 #     check.sh EMPTY_FOLDER HARNESSBENCH [AGENT...]
 #
 # .ci/run does not call this: the installs are large. Every agent that is found is
-# checked: claude, codex, mini and aider on the PATH; the SDKs in the Python that
-# PYTHON names (default python3). README.md says how they were installed. Where Linux
+# checked: claude, codex, mini and aider on the PATH; Python SDKs in the Python that
+# PYTHON names (default python3); those for Node on NODE_PATH. README.md says how they were installed. Where Linux
 # lets us, all of it runs in a network of its own that holds nothing but loopback.
 # For each agent:
 #
-#   record                            ends well; total.txt is right
+#   record                            ends well, after a 429; total.txt is right
 #   replay                            EXACT or NORMALISED, exit 0; total.txt is right
 #   replay in another folder and home EXACT or NORMALISED, exit 0
 #   replay with another task          diverges at turn 1, at the task, exit 1
@@ -33,20 +33,21 @@ task="Add up the amounts in orders.csv and write the sum to total.txt."
 unset OPENAI_BASE_URL OPENAI_API_BASE OPENAI_API_KEY ANTHROPIC_BASE_URL ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN
 # What keeps each agent to its model: no telemetry, no updates, no price lists.
 export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_AUTOUPDATER=1
-export MSWEA_CONFIGURED=true MSWEA_COST_TRACKING=ignore_errors MSWEA_SILENT_STARTUP=1 MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT=1
+export MSWEA_CONFIGURED=true MSWEA_COST_TRACKING=ignore_errors MSWEA_SILENT_STARTUP=1 MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT=2
 export LITELLM_LOCAL_MODEL_COST_MAP=True OPENAI_AGENTS_DISABLE_TRACING=1
 
-all=(claude-code codex mini-swe-agent mini-anthropic aider openai-agents openai-agents-chat pydantic-chat pydantic-responses pydantic-anthropic)
+all=(claude-code claude-subagents codex mini-swe-agent mini-anthropic aider openai-agents openai-agents-chat
+  pydantic-chat pydantic-responses pydantic-anthropic langchain-openai langchain-anthropic ai-sdk-responses ai-sdk-chat ai-sdk-anthropic)
 
 # agent NAME: sets cmd, its scenario and normalisers, and where the two edits must
 # show. Fails when the agent is not installed.
 agent() {
   scenario=function-tools normalise=default at_task=/messages/0/content at_file=/messages/
   case $1 in
-    claude-code)
+    claude-*)
       command -v claude >/dev/null || return
       scenario=$1 normalise=claude-code at_task=/messages/0/content/1/text
-      cmd=(claude -p "$task" --allowedTools Bash)
+      cmd=(claude -p "$task" --allowedTools Bash,Agent)
       ;;
     codex)
       # It does not read OPENAI_BASE_URL, so its own settings name the endpoint.
@@ -88,6 +89,19 @@ agent() {
       esac
       cmd=("$python" "$here/orders_pydantic_ai.py" "${cmd[@]}" "$task")
       ;;
+    langchain-*)
+      "$python" -c 'import langchain' 2>/dev/null || return
+      [ "$1" = langchain-anthropic ] || at_task=/messages/1/content
+      cmd=("$python" "$here/orders_langchain.py" "${1#langchain-}:sim-oracle" "$task")
+      ;;
+    ai-sdk-*)
+      node -e 'require("ai")' 2>/dev/null || return
+      case $1 in
+        *-responses) at_task=/input/1/content at_file=/input/ ;;
+        *-chat) at_task=/messages/1/content ;;
+      esac
+      cmd=(node "$here/orders-ai-sdk.mjs" "${1#ai-sdk-}" "$task")
+      ;;
     *) echo "no agent $1; there are: ${all[*]}" >&2; exit 2 ;;
   esac
 }
@@ -108,8 +122,9 @@ try() {
   work=$tmp/work/$name-$place
   rm -rf "$work"
   mkdir -p "$work" "$tmp/home/$name-$place"
-  printf 'order,amount\n1,10.00\n2,32.50\n' >"$work/orders.csv"
-  [ "$step" != file ] || echo '3,1.00' >>"$work/orders.csv"
+  local second=32.50
+  [ "$step" != file ] || second=32.60
+  printf 'order,amount\n1,10.00\n2,%s\n' "$second" >"$work/orders.csv"
   (cd "$work" && HOME=$tmp/home/$name-$place timeout 180 "$@") >"$log" 2>&1 </dev/null || rc=$?
   [ "$rc" -eq "$want" ] || fail "$step: exit $rc, not $want"
 }
@@ -123,6 +138,7 @@ check() {
   try 0 record one "$bin" record --model sim/oracle --scenario "$here/$scenario.txtar" --normalise "$normalise" \
     -o "$tmp/tapes" --name "$name" -- "${cmd[@]}" || return
   total record || return
+  grep -q '"status":429' "$tape" || fail "record: no 429" || return
   try 0 same one "${replay[@]}" "${cmd[@]}" || return
   has same "^(EXACT|NORMALISED) " && total same || return
   same=$(grep -Eo '^(EXACT|NORMALISED) ' "$log")
@@ -135,7 +151,7 @@ check() {
   try 1 task one "${replay[@]}" "${cmd[@]/write the sum/write their sum}" || return
   has task "^  lane main, turn 1, .* at $at_task" || return
   try 1 file one "${replay[@]}" "${cmd[@]}" || return
-  has file "^  lane main, turn 2, .* at $at_file" || return
+  has file "^  lane [a-z0-9-]+, turn 2, .* at $at_file" || return
   echo '; edits found'
 }
 
