@@ -171,7 +171,7 @@ func (s *Server) disguise(w http.ResponseWriter, f Fault, a *reply) (pieces [][]
 		w.Header().Set("Content-Encoding", "gzip")
 		var b bytes.Buffer
 		z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // a level that exists
-		_, _ = z.Write(a.body) // to memory
+		_, _ = z.Write(a.body)                          // to memory
 		_ = z.Close()
 		return [][]byte{b.Bytes()}, 0
 	case Big:

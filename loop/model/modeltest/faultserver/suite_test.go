@@ -40,7 +40,9 @@ func (m late) Generate(ctx context.Context, req *model.Request, _ func(model.Del
 		return nil, &model.Error{Kind: model.ErrTimeout, Message: "late"}
 	}
 	defer resp.Body.Close()
-	var answer struct{ Choices []struct{ Message struct{ Content string } } }
+	var answer struct {
+		Choices []struct{ Message struct{ Content string } }
+	}
 	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
 		return nil, &model.Error{Kind: model.ErrTimeout, Message: "late"}
 	}
