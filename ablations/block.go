@@ -218,11 +218,11 @@ func (r *runner) finish(b *block) error {
 }
 
 // answeredNone reports whether the provider answered no arm of a block: then the
-// block says nothing of the harness, and its trials are errored. A single arm
-// that got an answer shows that the provider was there.
+// block says nothing of the harness, and its trials are errored. What is no answer
+// of a model, such as the page of a web server, is none. A single arm that got an answer shows that the provider was there.
 func answeredNone(outs []*trial.Outcome) bool {
 	for _, o := range outs {
-		hung := o.End.Reason == event.ModelError || o.End.Reason == event.Deadline
+		hung := o.End.Reason == event.ModelError || o.End.Reason == event.ProtocolError || o.End.Reason == event.Deadline
 		if o.Tally.Answers > 0 || o.Tally.LastError == nil || !hung {
 			return false
 		}

@@ -5,6 +5,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/harnessbench/harnessbench/loop/redact"
+	"github.com/harnessbench/harnessbench/recorder/wire/canon"
 )
 
 // hopByHop are the headers of one connection, which a proxy does not pass on
@@ -48,18 +51,31 @@ func kept(h http.Header) [][2]string {
 	return out
 }
 
-// secretHeaders carry credentials in requests.
-var secretHeaders = []string{"Authorization", "Proxy-Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
+// A header or a parameter of a query carries a credential when its name is one of
+// these or has one of these ends, in lower case.
+var (
+	secretNames = []string{"authorization", "proxy-authorization", "key", "apikey", "token", "sig", "signature", "password", "secret"}
+	secretEnds  = []string{"-key", "_key", "-token", "_token", "-secret", "_secret", "-signature", "-authorization", "-password", "_password"}
+	// A new one is in each request and opens nothing.
+	noSecrets = []string{"idempotency-key", "x-idempotency-key", "sec-websocket-key", "page_token", "next_page_token"}
+)
 
-// secretQueries carry credentials in a request's query.
-var secretQueries = []string{"key", "api_key", "api-key", "apikey", "access_token", "token", "sig"}
+// isSecret reports whether a name says that its value is a credential.
+func isSecret(name string) bool {
+	name = strings.ToLower(name)
+	return !slices.Contains(noSecrets, name) &&
+		(slices.Contains(secretNames, name) || slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(name, end) }))
+}
 
 // secrets returns the credentials that a request or an answer carries: whole
 // values, and of "Bearer X" the X alone.
 func secrets(h http.Header, query url.Values) []string {
 	var out []string
-	for _, name := range secretHeaders {
-		for _, v := range h.Values(name) {
+	for name, values := range h {
+		if !isSecret(name) {
+			continue
+		}
+		for _, v := range values {
 			out = append(out, v)
 			if _, token, ok := strings.Cut(v, " "); ok {
 				out = append(out, strings.TrimSpace(token))
@@ -69,10 +85,30 @@ func secrets(h http.Header, query url.Values) []string {
 	for _, c := range readCookies(h) {
 		out = append(out, c.Value)
 	}
-	for _, name := range secretQueries {
-		out = append(out, query[name]...)
+	for name, values := range query {
+		if isSecret(name) {
+			out = append(out, values...)
+		}
 	}
-	return slices.DeleteFunc(out, func(s string) bool { return slices.Contains(placeholders, strings.ToLower(s)) })
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(s string) bool { return slices.Contains(placeholders, strings.ToLower(s)) })
+}
+
+// learn declares the credentials of a request: those in its headers and its query,
+// and those for other servers in its body. A value that is a secret by its place
+// alone, as an unknown header of a tool, is not one wherever else it stands.
+func learn(to *redact.Redactor, r *http.Request, body []byte) {
+	for _, s := range secrets(r.Header, r.URL.Query()) {
+		to.Add(s)
+	}
+	canon.MaskCredentials(body, func(name, value string) {
+		if name == "authorization_token" {
+			name = "authorization"
+		}
+		for _, s := range secrets(http.Header{name: {value}}, nil) {
+			to.Add(s)
+		}
+	})
 }
 
 // placeholders are what people write where a client insists on a key and nothing

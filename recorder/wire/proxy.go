@@ -58,17 +58,28 @@ func (u Upstream) target(r *http.Request) *url.URL {
 	if claude {
 		base = u.Anthropic
 	}
-	rest, root := r.URL.EscapedPath(), strings.TrimSuffix(base.EscapedPath(), "/")
+	rest, root := sentPath(r), strings.TrimSuffix(base.EscapedPath(), "/")
 	if root != "" && (!claude || strings.HasSuffix(root, "/v1")) && strings.HasPrefix(rest, "/v1/") {
 		rest = strings.TrimPrefix(rest, "/v1")
 	}
 	out := *base
-	out.RawQuery = r.URL.RawQuery
+	out.RawQuery, out.ForceQuery = r.URL.RawQuery, r.URL.ForceQuery
 	out.RawPath = root + rest
 	if p, err := url.PathUnescape(out.RawPath); err == nil {
 		out.Path = p
 	}
+	if out.EscapedPath() != out.RawPath && !strings.HasPrefix(out.RawPath, "//") {
+		out.Opaque = out.RawPath // characters that net/url would escape, and with them undo %2F
+	}
 	return &out
+}
+
+// sentPath is the path of a request as the client wrote it.
+func sentPath(r *http.Request) string {
+	if path, _, _ := strings.Cut(r.RequestURI, "?"); strings.HasPrefix(path, "/") {
+		return path
+	}
+	return r.URL.EscapedPath()
 }
 
 // Proxy passes requests on to a provider.
@@ -124,6 +135,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for name, values := range passOn(resp.Header) {
 		out[name] = values
 	}
+	if _, ok := out["Content-Type"]; !ok {
+		out["Content-Type"] = nil // net/http would guess one
+	}
 	w.WriteHeader(resp.StatusCode)
 	if resp.ContentLength < 0 {
 		_ = http.NewResponseController(w).Flush() // the client sees that an answer has begun
@@ -137,6 +151,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		if err == io.EOF {
+			for name, values := range resp.Trailer {
+				out[http.TrailerPrefix+name] = values
+			}
 			return
 		}
 		if err != nil {

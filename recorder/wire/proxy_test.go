@@ -311,7 +311,7 @@ func TestUpstreamDies(t *testing.T) {
 // Credentials reach the upstream and nothing else: no file, no log.
 func TestSecretsAreNotWritten(t *testing.T) {
 	secrets := []string{"sk-proj-abcdefghijklmnop1234", "Basic dXNlcjpodW50ZXIyaHVudGVyMg==", "plain-api-key-0001", "azure-key-77777777", "AIzaSyExampleExampleExampleExample01",
-		"session-cookie-value-42", "answer-cookie-value-43", "declared-secret-of-the-environment"}
+		"session-cookie-value-42", "answer-cookie-value-43", "declared-secret-of-the-environment", "other-Query/Key-44", "gateway-key-45", "mcp-token-46"}
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if r.Header.Get("X-Packed") != "" {
@@ -323,7 +323,7 @@ func TestSecretsAreNotWritten(t *testing.T) {
 		w.Header().Set("X-Request-Id", "for "+secrets[2])
 		w.Header().Set("Content-Type", "text/event-stream")
 		// it says all it knows, cut in the middle of secrets
-		all := "data: " + r.Header.Get("Authorization") + r.Header.Get("X-Api-Key") + " " + r.URL.Query().Get("key") + " " + r.Header.Get("Cookie") + "\n\ndata: " + string(body) + secrets[6] + "\n\n"
+		all := "data: " + r.Header.Get("Authorization") + r.Header.Get("X-Api-Key") + " " + r.URL.Query().Get("key") + " " + r.URL.RawQuery + r.Header.Get("Ocp-Apim-Subscription-Key") + " " + r.Header.Get("Cookie") + "\n\ndata: " + string(body) + secrets[6] + "\n\n"
 		for piece := range slices.Chunk([]byte(all), 9) {
 			w.Write(piece)
 			w.(http.Flusher).Flush()
@@ -334,8 +334,9 @@ func TestSecretsAreNotWritten(t *testing.T) {
 	for i, path := range []string{"/v1/chat/completions", "/v1/embeddings", "/v1/messages", "/v1/responses"} {
 		auth := []string{"Bearer " + secrets[0], secrets[1]}[i%2]
 		known := append([]string{auth, secrets[7]}, secrets[2:6]...) // what a client may say: it has just sent them
-		body := `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":` + quote("my keys: "+strings.Join(known, " ")) + `}],"input":` + quote(secrets[0]+secrets[7]) + `}`
-		a := ask(t, rec.url+path+"?key="+secrets[4], body, "Authorization", auth,
+		body := `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":` + quote("my keys: "+strings.Join(known, " ")) + `}],"input":` + quote(secrets[0]+secrets[7]) + `,
+			"previous_response_id":"unknown","tools":[{"type":"mcp","authorization":` + quote(secrets[10]) + `}]}`
+		a := ask(t, rec.url+path+"?key="+secrets[4]+"&Access_Token="+url.QueryEscape(secrets[8]), body, "Authorization", auth, "Ocp-Apim-Subscription-Key", secrets[9],
 			"X-Api-Key", secrets[2], "Api-Key", secrets[3], "Cookie", "s="+secrets[5])
 		if a.err != nil || !bytes.Contains(a.body, []byte(secrets[2])) {
 			t.Fatalf("%s: the client does not get what the upstream said: %v", path, a.err)
@@ -356,7 +357,7 @@ func TestSecretsAreNotWritten(t *testing.T) {
 	written := files(t, rec.dir)
 	for _, s := range secrets {
 		_, bare, _ := strings.Cut(s, " ")
-		for _, s := range []string{s, bare} {
+		for _, s := range []string{s, bare, url.QueryEscape(s)} {
 			if s != "" && bytes.Contains(written, []byte(s)) {
 				t.Errorf("%q is in what was written", s)
 			}
@@ -364,5 +365,54 @@ func TestSecretsAreNotWritten(t *testing.T) {
 	}
 	if !bytes.Contains(written, []byte("my keys: ")) {
 		t.Error("the prompt is not there at all")
+	}
+}
+
+// A model that says a key says it in pieces, and a client says it again, whole.
+func TestSecretsInPieces(t *testing.T) {
+	const key = `no-known/shape+0123456789`
+	streams := map[string]func(piece string, i int) string{
+		"/v1/chat/completions": func(s string, i int) string {
+			return `data: {"choices":[{"index":0,"delta":{"content":` + quote(s) + `,"tool_calls":[{"index":1,"function":{"arguments":` + quote(s) + `}}]}}]}`
+		},
+		"/v1/messages": func(s string, i int) string {
+			return `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":` + quote(s) + `}}`
+		},
+		"/v1/responses": func(s string, i int) string {
+			return `data: {"type":"response.output_text.delta","item_id":"m","output_index":0,"content_index":0,"delta":` + quote(s) + `,"obfuscation":"x"}`
+		},
+	}
+	for path, event := range streams {
+		t.Run(path, func(t *testing.T) {
+			upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				packed, out := gzip.NewWriter(w), io.Writer(w)
+				if r.Header.Get("X-Packed") != "" {
+					w.Header().Set("Content-Encoding", "gzip")
+					out = packed
+					defer packed.Close()
+				}
+				for i, piece := range []string{"it is ", key[:3], key[3:8], key[8:20], key[20:] + "!"} {
+					io.WriteString(out, event(piece, i)+"\r\n\r\n")
+				}
+			}))
+			defer upstream.Close()
+			rec := record(t, proxy(t, upstream.URL))
+			ask(t, rec.url+path, chat("hi"), "Authorization", "Bearer "+key)
+			ask(t, rec.url+path, chat("it is "+key+"!"), "Authorization", "Bearer "+key)
+			ask(t, rec.url+path, chat("packed"), "Authorization", "Bearer "+key, "X-Packed", "1")
+			tp := rec.end()
+			written := files(t, rec.dir)
+			for _, piece := range []string{key[:8], key[8:20], key[20:]} {
+				if bytes.Contains(written, []byte(piece)) {
+					t.Errorf("%q is in what was written", piece)
+				}
+			}
+			for _, x := range tp.Exchanges {
+				if got := x.AnswerBody(); !bytes.Contains(got, []byte("it is ")) || !bytes.Contains(got, []byte(strings.Repeat("*", 12))) || bytes.Count(got, []byte("data: {")) != 5 {
+					t.Errorf("recorded %q", got)
+				}
+			}
+		})
 	}
 }

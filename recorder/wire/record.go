@@ -73,15 +73,13 @@ func (rec *Record) Err() error {
 // ServeHTTP implements http.Handler.
 func (rec *Record) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rec.settle()
-	for _, s := range secrets(r.Header, r.URL.Query()) {
-		rec.o.Redact.Add(s)
-	}
 	api, aux, ok := dialect.Route(r.Method, r.URL.Path)
 	body, bad := read(w, r)
 	if bad != nil {
 		fail(w, speaks(api, r), bad)
 		return
 	}
+	learn(rec.o.Redact, r, body.plain)
 	r.Body = &taken{Reader: bytes.NewReader(body.raw), content: body}
 	c := &capture{ResponseWriter: w, rec: rec}
 	c.x = rec.begin(r, api, ok && aux == "", body.plain)
@@ -109,13 +107,13 @@ func (rec *Record) begin(r *http.Request, api dialect.API, model bool, body []by
 		rec.mu.Unlock()
 		var err error
 		if req, err = canon.Parse(api, body, canon.Options{Normalisers: rec.o.Normalisers, Redact: rec.o.Redact, Parent: rec.lineage.Parent}); err != nil {
-			rec.o.Log(fmt.Sprintf("%s %s: %v; it is recorded as an auxiliary call", r.Method, r.URL.Path, err))
+			rec.o.Log(rec.o.Redact.Text(fmt.Sprintf("%s %s: %v; it is recorded as an auxiliary call", r.Method, r.URL.Path, err)))
 		}
 	}
 	x := rec.rec.Begin(hint(r.Header), req)
 	x.Method, x.Path = r.Method, rec.o.Redact.Text(r.URL.RequestURI())
 	if req == nil {
-		x.Body = rec.o.Redact.Bytes(body)
+		x.Body = rec.o.Redact.Bytes(canon.MaskCredentials(body, nil))
 	}
 	return x
 }

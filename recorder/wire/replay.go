@@ -97,7 +97,7 @@ func (p *Replay) miss(w http.ResponseWriter, api dialect.API, text string) {
 
 // aux looks for a recorded auxiliary call.
 func (p *Replay) aux(r *http.Request, body []byte) (*tape.Exchange, bool) {
-	return p.player.Aux(r.Method, p.o.Redact.Text(r.URL.RequestURI()), p.o.Redact.Bytes(body))
+	return p.player.Aux(r.Method, p.o.Redact.Text(r.URL.RequestURI()), p.o.Redact.Bytes(canon.MaskCredentials(body, nil)))
 }
 
 // auxiliary answers what is no question to a model. That it was not recorded

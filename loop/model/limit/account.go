@@ -246,11 +246,20 @@ func (a *Account) dismiss(at *list.Element, now time.Duration, v verdict) {
 	w.turn <- v
 }
 
+// hopeless is how often the breaker of a provider that has not answered once must
+// have opened until calls no longer wait for it: one that was never there is a
+// mistake rather than an outage, and each trial would learn so for minutes.
+const hopeless = 3
+
 // tooLate returns when the head of the queue has waited too long for an open
 // breaker, and its error once it has; 0 while the breaker is closed, or while a
 // probe is about to tell, which may take as long as a model thinks.
 func (a *Account) tooLate(now time.Duration, w *waiter) (at time.Duration, err error) {
 	b, o := &a.gate.breaker, &a.gate.o
+	if !a.gate.up && a.stats.opened >= hopeless && (b.state == Probing || b.state == Open && now < b.until) {
+		return now, &model.Error{Kind: model.ErrTransport, Message: fmt.Sprintf("provider %s has answered none of %d calls, the last one with: %v; is its base URL right, and does it run? One call at a time still tries",
+			o.Name, a.stats.failed, a.stats.last)}
+	}
 	if b.state != Open {
 		return 0, nil
 	}

@@ -372,9 +372,12 @@ func TestOutage(t *testing.T) {
 func TestLastingOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProvider(5)
-		p.down = func(time.Duration) bool { return true }
+		p.down = func(time.Duration) bool { return len(p.arrivals) > 1 }
 		a := New(Options{Name: "acme", BreakAfter: 3})
 		m := a.Wrap(p)
+		if _, err := m.Generate(t.Context(), ask(), nil); err != nil {
+			t.Fatal(err)
+		}
 		for range 3 {
 			if _, err := m.Generate(t.Context(), ask(), nil); err == nil || strings.Contains(err.Error(), "breaker") {
 				t.Fatal(err)

@@ -23,7 +23,8 @@
 // minute would end a whole run with model errors. After [Options.OpenWait] a
 // waiting call fails with a transport error that says so, but not while a probe is
 // under way: an outage that lasts ends the trials honestly, after about attempts x
-// OpenWait.
+// OpenWait. A provider that has never answered is a mistake rather than an outage:
+// once its breaker has opened three times, calls end at once while one tries.
 //
 // # Time
 //

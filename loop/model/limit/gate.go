@@ -57,6 +57,7 @@ type gate struct {
 	inflight int
 	lastAt   time.Duration // when the last call began
 	any      bool          // a call began
+	up       bool          // the provider has answered once, be it by a refusal
 
 	pausedUntil time.Duration
 	paused      time.Duration // sum of all pauses, overlaps counted once
@@ -154,6 +155,7 @@ func (g *gate) end(now time.Duration, t ticket, how Outcome, retryAfter time.Dur
 // answered tells the breaker that the provider is up; after an outage the window
 // starts slowly.
 func (g *gate) answered(t ticket) {
+	g.up = true
 	if g.breaker.Answered(t.probe) {
 		g.window.Restart(g.o.Start)
 	}

@@ -49,7 +49,7 @@ func (rec *Recorder) prepare(x *Exchange) (*prepared, error) {
 	}
 	p := &prepared{x: x, line: w, plain: w.Body}
 	if x.Plain != nil {
-		p.plain = rec.hide(x.Plain)
+		p.plain = rec.clear(x)
 	}
 	if x.Request == nil {
 		w.Ask = rec.hide(x.Body)
@@ -70,6 +70,9 @@ func (rec *Recorder) prepare(x *Exchange) (*prepared, error) {
 // is recorded unpacked, in one frame.
 func (rec *Recorder) body(w *session.Wire, x *Exchange) {
 	w.Body, w.Elapsed = rec.hide(x.AnswerBody()), x.Elapsed.Truncate(time.Microsecond)
+	if x.Stream && x.Plain == nil {
+		rec.hideAcross(w.Body)
+	}
 	last := time.Duration(0)
 	for i := range x.Frames {
 		if f := &x.Frames[i]; len(f.Data) > 0 {
@@ -80,12 +83,22 @@ func (rec *Recorder) body(w *session.Wire, x *Exchange) {
 	if x.Elapsed == 0 {
 		w.Elapsed = last
 	}
-	clear := rec.hide(x.Plain)
+	clear := rec.clear(x)
 	if len(clear) == 0 || bytes.Equal(clear, x.Plain) {
 		return
 	}
 	w.Body, w.Frames = clear, []session.WireFrame{{At: last, Bytes: len(clear)}}
 	w.Header = slices.DeleteFunc(w.Header, func(h [2]string) bool { return strings.EqualFold(h[0], "Content-Encoding") })
+}
+
+// clear is the unpacked body of a packed answer, redacted.
+func (rec *Recorder) clear(x *Exchange) []byte {
+	if !x.Stream {
+		return rec.hide(x.Plain)
+	}
+	b := rec.hide(bytes.Clone(x.Plain))
+	rec.hideAcross(b)
+	return b
 }
 
 // fits refuses a request whose lines would be no lines of a session.

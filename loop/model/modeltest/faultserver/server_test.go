@@ -35,7 +35,12 @@ func dial(t *testing.T, s *Server, stream bool, headers string) (reads []string,
 	defer conn.Close()
 	b := body(stream)
 	fmt.Fprintf(conn, "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n%s", headers, len(b), b)
-	if err := conn.SetReadDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
+	patience := 30 * time.Second
+	if script := s.pick.plan.Script; len(script) == 1 && (script[0] == Hang || script[0] == Stall) {
+		awaitInjected(t, s, script[0])
+		patience = 300 * time.Millisecond // of silence
+	}
+	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	buf := make([]byte, 1<<20)
@@ -48,6 +53,21 @@ func dial(t *testing.T, s *Server, stream bool, headers string) (reads []string,
 			return reads, err
 		}
 	}
+}
+
+// awaitInjected waits until a fault of silence has begun.
+func awaitInjected(t *testing.T, s *Server, f Fault) {
+	t.Helper()
+	for range 3000 {
+		s.mu.Lock()
+		n := s.counts.Injected[f]
+		s.mu.Unlock()
+		if n > 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("no %s within 30 s", f)
 }
 
 // parse reads a raw answer.
