@@ -177,8 +177,23 @@ func shorten(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
-// lineDiff shows the first lines in which two texts differ, one line of context
-// before them.
+// oneLine is how long two values may be to be shown whole, one above the other.
+const oneLine = 120
+
+// valueDiff is the diff of two values, "" where showing both whole says more.
+func valueDiff(recorded, actual string) string {
+	if len(recorded) <= oneLine && len(actual) <= oneLine && !strings.Contains(recorded, "\n") && !strings.Contains(actual, "\n") {
+		return ""
+	}
+	return lineDiff(recorded, actual)
+}
+
+// mostLines is how many lines of each side a diff shows, so that a divergence
+// stays on one screen.
+const mostLines = 6
+
+// lineDiff shows the first lines in which two texts differ, with the line before
+// them, and says how much differs in all.
 func lineDiff(recorded, actual string) string {
 	a, b := strings.Split(recorded, "\n"), strings.Split(actual, "\n")
 	i := 0
@@ -189,29 +204,42 @@ func lineDiff(recorded, actual string) string {
 	for ea > i && eb > i && a[ea-1] == b[eb-1] {
 		ea, eb = ea-1, eb-1
 	}
+	na, nb := hunk(a[i:ea], b[i:eb])
 	var out strings.Builder
 	if i > 0 {
 		fmt.Fprintf(&out, "  %s\n", around(a[i-1], a[i-1]))
 	}
-	const most = 8
-	for k, line := range a[i:min(ea, i+most)] {
-		other := ""
-		if i+k < eb {
-			other = b[i+k]
+	side := func(mark string, own, other []string) {
+		for k, line := range own[:min(len(own), mostLines)] {
+			against := ""
+			if k < len(other) {
+				against = other[k]
+			}
+			fmt.Fprintf(&out, "%s %s\n", mark, around(line, against))
 		}
-		fmt.Fprintf(&out, "- %s\n", around(line, other))
 	}
-	for k, line := range b[i:min(eb, i+most)] {
-		other := ""
-		if i+k < ea {
-			other = a[i+k]
-		}
-		fmt.Fprintf(&out, "+ %s\n", around(line, other))
-	}
-	if ea-i > most || eb-i > most {
-		fmt.Fprintf(&out, "  (%d lines recorded, %d now)\n", ea-i, eb-i)
+	side("-", a[i:i+na], b[i:i+nb])
+	side("+", b[i:i+nb], a[i:i+na])
+	if restA, restB := ea-i-min(na, mostLines), eb-i-min(nb, mostLines); restA+restB > 0 {
+		fmt.Fprintf(&out, "  (the difference goes on: %d more lines recorded, %d now)\n", restA, restB)
 	}
 	return out.String()
+}
+
+// hunk is how many lines of each side belong to the first difference: up to the
+// nearest line, no blank one, in which the two agree again. It looks at a few
+// lines only; beyond them all is one difference.
+func hunk(a, b []string) (na, nb int) {
+	const reach = 2 * mostLines
+	for sum := 1; sum <= 2*reach; sum++ {
+		for na := max(0, sum-reach); na <= min(sum, reach); na++ {
+			nb := sum - na
+			if na < len(a) && nb < len(b) && a[na] == b[nb] && strings.TrimSpace(a[na]) != "" {
+				return na, nb
+			}
+		}
+	}
+	return len(a), len(b)
 }
 
 // around cuts a long line to the place where it differs from the other.

@@ -102,6 +102,7 @@ func replayInto(ctx context.Context, rd *session.Reader, blobs session.Blobs, na
 			return nil, err
 		}
 	}
+	r.rep.finish()
 	return r.rep, nil
 }
 
@@ -122,6 +123,7 @@ type replay struct {
 	after   string // the last guard or tool event
 	stage   string // of the event being compared
 	turn    int
+	parts   int // of the conversation so far; tells the index of the next one
 	answers int // model answers and errors served
 	unequal int // lines equal in meaning but not in bytes
 }
