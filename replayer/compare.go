@@ -211,7 +211,7 @@ func (r *replay) place(l *session.Line, pointer, recorded, actual string) *Diver
 	d := &Divergence{Turn: turn, Stage: r.stage, Line: l.No, Type: string(l.Type), Pointer: pointer, After: r.after,
 		Code: fieldCode(l, pointer),
 		Show: fmt.Sprintf("harnessbench show %s --turn %d", shellQuote(r.rep.Path), turn)}
-	d.Diff = valueDiff(recorded, actual)
+	d.Diff, d.Hint = valueDiff(recorded, actual), why(recorded, actual)
 	d.Recorded, d.Actual = shorten(recorded, longText), shorten(actual, longText)
 	return d
 }
@@ -238,7 +238,7 @@ func (r *replay) misfit(l *session.Line, pointer string, err error) error {
 		r.stage = "assemble"
 	}
 	d := r.place(l, pointer, err.Error(), "")
-	d.Code, d.Diff = CodeMisfit, ""
+	d.Code, d.Diff, d.Hint = CodeMisfit, "", ""
 	return r.settleDivergence(d)
 }
 

@@ -79,6 +79,7 @@ type Divergence struct {
 	Recorded   string `json:"recorded"`              // cut
 	Actual     string `json:"actual"`                // cut
 	Diff       string `json:"diff,omitempty"`        // of long texts: the first differing lines, - recorded, + actual
+	Hint       string `json:"hint,omitempty"`        // in what alone the two differ, where that changes by itself: a date, a path, an id
 	After      string `json:"after,omitempty"`       // the last guard or tool event before
 	Show       string `json:"show"`                  // the command that shows more
 }
