@@ -238,11 +238,11 @@ var judgedCodes = []CodeInfo{
 		[]string{"the file was written or edited by another program"},
 		[]string{doEdited, "Check the program that wrote it against docs/session-format.md."}},
 
-	{CodeExhausted, "exhausted", "the loop asks for more than was recorded",
+	{CodeExhausted, "exhausted", "more is asked than was recorded",
 		"Everything recorded came out again, and the loop goes on.",
 		[]string{"the recording is unfinished: its process was killed", "a limit or a guard that stopped the recorded session is more patient now", "a client makes a call more"},
 		[]string{"The reason says whether the recording has a footer. Without one it is unfinished: harnessbench run --resume finishes it.", doIntended, doBisect}},
-	{CodeUnused, "unused", "the loop ends before the recording does",
+	{CodeUnused, "unused", "less is asked than was recorded",
 		"Everything up to the end came out as recorded, and recorded model answers are left over.",
 		[]string{"a limit or a guard stops earlier", "acceptance takes an answer that it did not take", "a client gives up earlier, or crashed"},
 		[]string{doIntended, doBisect}},

@@ -48,3 +48,11 @@ func describe(t session.Type, payload []byte) string {
 	}
 	return "a " + string(t) + " line"
 }
+
+// TextDiff shows the first lines in which two texts differ, marked - and +, cut
+// to what fits on a screen; "" where both are short enough to be shown whole.
+func TextDiff(recorded, actual string) string { return valueDiff(recorded, actual) }
+
+// Hint says in what alone two unequal values differ, where that is something
+// that changes by itself from run to run; "" otherwise.
+func Hint(recorded, actual string) string { return why(recorded, actual) }

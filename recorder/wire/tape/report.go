@@ -17,6 +17,7 @@ type Report struct {
 	Schema     string           `json:"schema"`
 	Path       string           `json:"path"`
 	Verdict    replayer.Verdict `json:"verdict"`
+	Code       replayer.Code    `json:"code,omitempty"`   // of the verdict, or of the divergence; absent when EXACT
 	Reason     string           `json:"reason,omitempty"` // one line; empty when EXACT
 	Exchanges  int              `json:"exchanges"`        // recorded, without auxiliary calls
 	Served     int              `json:"served"`
@@ -46,15 +47,19 @@ type Unasked struct {
 
 // Divergence is the first request that the recording does not have.
 type Divergence struct {
-	Lane     string `json:"lane"`           // of the recorded request it is compared with; "" where the request cannot be read
-	Turn     int    `json:"turn"`           // of the lane, from 1
-	Part     *int   `json:"part"`           // index of the first unequal part; null where it is none
-	Pointer  string `json:"pointer"`        // RFC 6901, into the request as sent
-	Recorded string `json:"recorded"`       // cut
-	Actual   string `json:"actual"`         // cut
-	Diff     string `json:"diff,omitempty"` // of long texts: the first differing lines, - recorded, + actual
-	Note     string `json:"note,omitempty"` // what else is known
-	Show     string `json:"show"`           // the command that shows more
+	Code     replayer.Code `json:"code"`           // which kind of divergence
+	Lane     string        `json:"lane"`           // of the recorded request it is compared with; "" where the request cannot be read
+	Turn     int           `json:"turn"`           // of the lane, from 1
+	Part     *int          `json:"part"`           // index of the first unequal part; null where it is none
+	Pointer  string        `json:"pointer"`        // RFC 6901, into the request as sent
+	Recorded string        `json:"recorded"`       // cut
+	Actual   string        `json:"actual"`         // cut
+	Diff     string        `json:"diff,omitempty"` // of long texts: the first differing lines, - recorded, + actual
+	Hint     string        `json:"hint,omitempty"` // in what alone the two differ, where that changes by itself: a date, a path, an id
+	Note     string        `json:"note,omitempty"` // what else is known
+	Show     string        `json:"show"`           // the command that shows more
+
+	root bool // no recorded conversation begins like this one
 }
 
 // maxMissing is how many requests that were never made a report lists.
@@ -65,6 +70,9 @@ const maxMissing = 10
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", r.name(), plain(r.Path))
+	if r.Code != "" {
+		fmt.Fprintf(&b, "  %s: %s\n", r.Code, r.Code.Title())
+	}
 	if r.Reason != "" {
 		fmt.Fprintf(&b, "  %s\n", plain(r.Reason))
 	}
@@ -81,6 +89,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		for line := range strings.Lines(d.Diff) {
 			fmt.Fprintf(&b, "    %s\n", plain(strings.TrimRight(line, "\n")))
 		}
+		row("hint", d.Hint)
 		row("note", d.Note)
 		row("more", d.Show)
 	}
