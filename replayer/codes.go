@@ -109,7 +109,7 @@ func (v Verdict) code() Code {
 
 const (
 	doIntended = "Intended? Record the session again and commit it with the change that caused it."
-	doBisect   = "Not intended? The change is between the commit that recorded and this one: git bisect run harnessbench replay SESSION finds it."
+	doBisect   = "Not intended? The change lies between the commit that recorded the session and this one: git bisect finds it, with this replay as its test."
 	doEdited   = "Compare the file with the one that was committed (git diff, git log -p)."
 )
 
