@@ -87,11 +87,11 @@ type Divergence struct {
 // where says in one line where a replay parted from its recording.
 func (d *Divergence) where() string {
 	s := fmt.Sprintf("turn %d, %s, line %d: %s", d.Turn, d.Stage, d.Line, d.Type)
-	if d.Part != nil {
-		s += fmt.Sprintf(", part %d", *d.Part)
-	}
 	if d.Pointer != "" {
 		s += " " + d.Pointer
+	}
+	if d.Part != nil {
+		s += fmt.Sprintf(" (part %d of the request)", *d.Part)
 	}
 	return s
 }

@@ -29,6 +29,9 @@ func (o *replayOutput) flags(cmd *cobra.Command) {
 
 // args takes paths, or --explain without any.
 func (o *replayOutput) args(cmd *cobra.Command, args []string) error {
+	if cmd.Flags().Changed("junit") && o.junit == "" {
+		return fmt.Errorf("--junit has no name")
+	}
 	if !cmd.Flags().Changed("explain") {
 		return cobra.MinimumNArgs(1)(cmd, args)
 	}

@@ -43,7 +43,7 @@ const hostile = "::error::owned\r\n##[add-mask]x ##vso[task.x] ]]> <b>&\"' | `c`
 func samples() []Case {
 	three := 3
 	diverged := &replayer.Report{Path: "sessions/b/two.session.jsonl", Verdict: replayer.Diverged, Code: replayer.CodeSystemPrompt, Turns: 1,
-		Reason: "turn 1, assemble, line 3: part, part 3 /body/content/0/text",
+		Reason: "turn 1, assemble, line 3: part /body/content/0/text (part 3 of the request)",
 		Divergence: &replayer.Divergence{Code: replayer.CodeSystemPrompt, Turn: 1, Stage: "assemble", Line: 3, Type: "part", Part: &three, Pointer: "/body/content/0/text",
 			Recorded: "cut", Actual: "cut", Diff: "  You are careful.\n- Today is 2026-03-01.\n+ Today is 2026-03-02.\n",
 			Hint: "the two differ in nothing but a date or time", Show: "harnessbench show sessions/b/two.session.jsonl --turn 1"}}
