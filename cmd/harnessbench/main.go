@@ -77,10 +77,12 @@ var commands = []func(*app) *cobra.Command{
 	newMerge,
 	newModels,
 	newPlan,
+	newRecord,
 	newReplay,
 	newReport,
 	newRun,
 	newScenario,
+	newServe,
 	newShow,
 	newVersion,
 }

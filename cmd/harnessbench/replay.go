@@ -19,13 +19,15 @@ type replayFlags struct {
 	suite  string
 	tools  string
 	jobs   int
+	serve  bool
 	out    replayOutput
 }
 
 func newReplay(a *app) *cobra.Command {
 	var f replayFlags
+	var w wireFlags
 	cmd := &cobra.Command{
-		Use:   "replay PATH...",
+		Use:   "replay PATH... | replay --serve [PATH] -- CMD [ARG...]",
 		Short: "Replay sessions offline and name the first divergence",
 		Long: `Drives the loop and its guards from recorded sessions: model answers, tool results
 and workspace changes come from the recording, everything else runs for real and is
@@ -39,11 +41,19 @@ The first divergence of a session is told with its place, both values and a code
 (HB1003) that --explain explains. --junit writes a report for CI systems; on GitHub
 Actions failures are also annotations and a summary of the step.
 
-Exit 0: all as recorded. 1: at least one diverged. 3: at least one cannot be judged.`,
+--serve is for agents of your own, in any language: it runs CMD with its base-URL
+variables set to an endpoint that answers from the recording at PATH (see record;
+default: the one in recordings/), without network or key. The first request that was
+not recorded gets a 400 that says where it departs. CMD has our stdin, stdout and
+stderr; the verdict comes on stderr when it has ended, and as JSON with --report.
+
+Exit 0: all as recorded. 1: at least one diverged, or CMD failed. 2: usage.
+3: at least one cannot be judged, or nothing was replayed. 130: interrupted.`,
 		Example: `  harnessbench replay runs/monday
   harnessbench replay --config=current --suite my-suite.yaml 'runs/*/sessions/*.session.jsonl'
   harnessbench replay --junit replay.xml testdata/sessions
-  harnessbench replay --explain HB1003`,
+  harnessbench replay --explain HB1003
+  harnessbench replay --serve recordings/agent.session.jsonl -- python agent.py "fix the tests"`,
 		Args: cli.Args(f.out.args),
 	}
 	fl := cmd.Flags()
@@ -51,10 +61,25 @@ Exit 0: all as recorded. 1: at least one diverged. 3: at least one cannot be jud
 	fl.StringVar(&f.suite, "suite", design.DefaultSuite, "with --config=current: the suite that says what is current")
 	fl.StringVar(&f.tools, "tools", "recorded", "recorded: serve the recorded results")
 	fl.IntVarP(&f.jobs, "concurrency", "j", 0, "sessions at a time (default: the CPUs)")
+	fl.BoolVar(&f.serve, "serve", false, "serve recorded traffic to the command after --")
+	w.replayFlags(fl)
+	w.normaliseFlag(fl)
 	f.out.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if cmd.Flags().Changed("explain") {
 			return f.out.explainCode(a)
+		}
+		if f.serve {
+			path, argv, err := f.serveArgs(cmd, args)
+			if err != nil {
+				return err
+			}
+			return replayCommand(cmd.Context(), a, &w, &f.out, path, argv)
+		}
+		for _, name := range []string{"speed", "report", "normalise"} {
+			if cmd.Flags().Changed(name) {
+				return cli.Usagef("add --serve", "--%s is for recorded traffic", name)
+			}
 		}
 		if cmd.Flags().Changed("suite") && f.config != "current" {
 			return cli.Usagef("add --config=current", "--suite says what is current, and the sessions are replayed as recorded")

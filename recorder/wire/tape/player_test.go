@@ -228,10 +228,6 @@ func TestUnusedAndNoop(t *testing.T) {
 	if m := r.Missing[0]; m.Lane != "main" || m.Turn != 3 || !strings.Contains(m.What, "And then, 2?") {
 		t.Errorf("%+v", m)
 	}
-	var text strings.Builder
-	if err := r.WriteText(&text); err != nil || !strings.HasPrefix(text.String(), "UNUSED(13) ") || !strings.Contains(text.String(), "3 more") {
-		t.Errorf("%s", text.String())
-	}
 	if b, err := json.Marshal(r); err != nil || !strings.HasPrefix(string(b), `{"schema":"harnessbench/wire-replay/v1"`) {
 		t.Errorf("%s, %v", b, err)
 	}
@@ -423,15 +419,16 @@ func TestSameJSON(t *testing.T) {
 	}
 }
 
-// TestReportText is what people read of each verdict.
-func TestReportText(t *testing.T) {
+// TestReports is the report of each verdict, and what a client is told.
+func TestReports(t *testing.T) {
 	var out strings.Builder
 	tell := func(p *Player) {
 		t.Helper()
-		if err := p.Report().WriteText(&out); err != nil {
+		b, err := json.MarshalIndent(p.Report(), "", "  ")
+		if err != nil {
 			t.Fatal(err)
 		}
-		out.WriteString("\n")
+		out.WriteString(string(b) + "\n\n")
 	}
 	list := talk("Do it.", 2)
 	p := NewPlayer(recorded(t, 2))
