@@ -119,7 +119,7 @@ type runner struct{ r *replay }
 // Run implements tool.Runner.
 func (s runner) Run(ctx context.Context, op *tool.Op) tool.Result {
 	if !s.r.onward {
-		if res, ok := s.r.result(op); ok {
+		if res, ok := s.r.result(ctx, op); ok {
 			return res
 		}
 	}
@@ -132,7 +132,7 @@ const interrupted = "the run was interrupted during this call: whether it took e
 
 // result serves the next result of the tape; ok is false when the loop goes on
 // without it.
-func (r *replay) result(op *tool.Op) (res tool.Result, ok bool) {
+func (r *replay) result(ctx context.Context, op *tool.Op) (res tool.Result, ok bool) {
 	cancelled := tool.Result{Outcome: event.Cancelled}
 	l, err := r.tape.peek()
 	if err != nil {
@@ -153,15 +153,19 @@ func (r *replay) result(op *tool.Op) (res tool.Result, ok bool) {
 		return cancelled, r.unreadable(l, err) != nil
 	}
 	out := tool.Result{Outcome: rec.Outcome, Text: rec.Text, Took: rec.Want, Exit: rec.Exit}
+	again := r.again != nil && repeatable(&out)
 	for i := range rec.Delta {
 		d, err := r.trail.Event(&rec.Delta[i], op.Args)
-		if err == nil {
+		if err == nil && !again {
 			err = r.ws.Apply([]event.Delta{d})
 		}
 		if err != nil {
 			return cancelled, r.misfit(l, fmt.Sprintf("/delta/%d", i), err) != nil
 		}
 		out.Delta = append(out.Delta, d)
+	}
+	if again {
+		return r.repeat(ctx, op, &out), true
 	}
 	if rec.Outcome == event.Cancelled {
 		r.cancel()
