@@ -89,9 +89,13 @@ func (rep *Report) finish() {
 	}
 }
 
-// refine adds what only the event shows: which kind of part differs, and which
-// of the request's parts it is.
+// refine adds what only event and options show: whether a result is one of a call
+// executed again, which kind of part differs, and which of the request's parts it
+// is.
 func (r *replay) refine(d *Divergence, l *session.Line, ev event.Event) {
+	if r.again != nil && d.Code == CodeToolResult {
+		d.Code = CodeObservation
+	}
 	p, ok := ev.(*event.Part)
 	if !ok || l.Type != session.TypePart {
 		return

@@ -22,14 +22,14 @@ const (
 	CodeRetry        Code = "HB1015"
 	CodeNote         Code = "HB1016"
 
-	CodeToolOther    Code = "HB1021"
-	CodeArguments    Code = "HB1022"
-	CodeValidation   Code = "HB1023"
-	CodeToolClass    Code = "HB1024"
-	CodeToolResult   Code = "HB1025"
-	CodeToolRewrite  Code = "HB1026"
-	CodeObservation  Code = "HB1027"
-	CodeLiveToolFail Code = "HB1028"
+	CodeToolOther   Code = "HB1021"
+	CodeArguments   Code = "HB1022"
+	CodeValidation  Code = "HB1023"
+	CodeToolClass   Code = "HB1024"
+	CodeToolResult  Code = "HB1025"
+	CodeToolRewrite Code = "HB1026"
+	CodeObservation Code = "HB1027"
+	CodeLiveTool    Code = "HB1028"
 
 	CodeAcceptance Code = "HB1031"
 	CodeState      Code = "HB1032"
@@ -196,10 +196,10 @@ var decidedCodes = []CodeInfo{
 		"With --tools=live the tool was executed on the rebuilt workspace, and its result or the changes that it made are not those recorded.",
 		[]string{"the tool was changed", "its result holds a time, a path, an id or a process number", "it reads what is not in the workspace: network, environment, clock, locale", "names of a folder are not sorted"},
 		[]string{"Compare with --tools=recorded: if that is EXACT, only the tool differs.", "Let tools sort what they list, and leave out what changes by itself."}},
-	{CodeLiveToolFail, "live-tool", "a tool cannot be run again",
-		"With --tools=live a recorded call cannot be executed here: its tool, its isolation or a program that it needs is missing, or running it again would have an effect outside.",
-		[]string{"another system or image than that of the recording", "a tool with outside effects, which is never run again"},
-		[]string{"Replay with --tools=recorded."}},
+	{CodeLiveTool, "live-tool", "the tools cannot be run again",
+		"With --tools=live the session's tools cannot be had here, so nothing was executed. The verdict is NOOP.",
+		[]string{"what a mock tool answers stands in the scenario, and the suite has no such scenario, or a later version of it", "a built-in tool is not in this version any more"},
+		[]string{"Name the suite with the scenario that was recorded: --suite.", "Replay with --tools=recorded."}},
 
 	{CodeAcceptance, "acceptance", "the checks judge an answer otherwise",
 		"The scenario's checks accept what was rejected, reject what was accepted, or give another reason.",

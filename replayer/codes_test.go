@@ -153,13 +153,32 @@ func TestHint(t *testing.T) {
 	}
 }
 
+// Tools that are executed again have codes of their own.
+func TestCodesOfTools(t *testing.T) {
+	spec := trial.Spec{Scenario: lookup(t, ""), Model: "sim/oracle", Arm: "default", Guards: guard.MustProfile(guard.ProfileDefault), Seed: 1}
+	whole, _ := finished(t, spec)
+	if rep := replayBytes(t, whole, replayer.Options{Again: true}); rep.Verdict != replayer.Noop || rep.Code != replayer.CodeLiveTool {
+		t.Errorf("%s %s", rep.Name(), rep.Code)
+	}
+	for spec.Seed = 2; spec.Seed < 50; spec.Seed++ {
+		rep := replayBytes(t, whole, replayer.Options{Again: true, Trial: func(string, *session.Header) (*trial.Spec, error) { return &spec, nil }})
+		if rep.Verdict != replayer.Exact {
+			if rep.Code != replayer.CodeObservation || rep.Name() != "DIVERGED@1.execute" {
+				t.Errorf("%s %s", rep.Name(), rep.Code)
+			}
+			return
+		}
+	}
+	t.Error("the tool never says anything else")
+}
+
 // unseen are the codes that no change of one field of a recording of our own
 // loop leads to, and why.
 var unseen = map[replayer.Code]string{
 	replayer.CodeExhausted:      "a verdict",
 	replayer.CodeUnused:         "a verdict",
 	replayer.CodeObservation:    "--tools=live",
-	replayer.CodeLiveToolFail:   "--tools=live",
+	replayer.CodeLiveTool:       "--tools=live",
 	replayer.CodeGuardExtra:     "a field changed takes no firing away",
 	replayer.CodeNormalised:     "a verdict",
 	replayer.CodeNoop:           "a verdict",

@@ -48,6 +48,10 @@ type Report struct {
 	Reason   string  `json:"reason,omitempty"` // one line; absent when EXACT
 	// The first place where replay and recording disagree; with DIVERGED only.
 	Divergence *Divergence `json:"divergence,omitempty"`
+	// Tolerated says for every rung of the replay how often it was needed.
+	Tolerated []Tolerated `json:"tolerated,omitempty"`
+	// Recorded is the session that was written beside under --record-missing.
+	Recorded string `json:"recorded,omitempty"`
 	// Shadow lists firings in shadow under --config=current: what these guards
 	// would have done is no divergence.
 	Shadow []string `json:"shadow,omitempty"`
