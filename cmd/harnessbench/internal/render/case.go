@@ -46,6 +46,9 @@ func Session(r *replayer.Report) Case {
 		c.add("more", d.Show)
 	}
 	for _, d := range r.Tolerated {
+		if d.Count == 0 {
+			continue // --json tells these
+		}
 		c.add("tolerated", d.Rule+", "+cli.Count(d.Count, "time"))
 	}
 	c.add("written", r.Recorded)
