@@ -21,6 +21,7 @@ type replayFlags struct {
 	tools  string
 	jobs   int
 	json   *bool
+	more   replayMore
 }
 
 func newReplay(a *app) *cobra.Command {
@@ -35,6 +36,7 @@ compared. PATH is a session, a folder, a run folder or a glob.
 --config=recorded replays under the recorded configuration: did the loop change?
 --config=current replays under today's prompts, tools and guard settings of the
 session's scenario and arm (in --suite): what would my change do to these sessions?
+--tools=live executes tool calls again, on the recorded initial workspace.
 
 Exit 0: all as recorded. 1: at least one diverged. 3: at least one cannot be judged.`,
 		Example: `  harnessbench replay runs/monday
@@ -43,28 +45,32 @@ Exit 0: all as recorded. 1: at least one diverged. 3: at least one cannot be jud
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.config, "config", "recorded", "recorded or current")
-	fl.StringVar(&f.suite, "suite", design.DefaultSuite, "with --config=current: the suite that says what is current")
-	fl.StringVar(&f.tools, "tools", "recorded", "recorded: serve the recorded results")
+	fl.StringVar(&f.suite, "suite", design.DefaultSuite, suiteUsage)
+	fl.StringVar(&f.tools, "tools", "recorded", "recorded: serve the recorded results; live: execute calls again and compare")
+	f.more.register(fl)
 	fl.IntVarP(&f.jobs, "concurrency", "j", 0, "sessions at a time (default: the CPUs)")
 	f.json = cli.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if cmd.Flags().Changed("suite") && f.config != "current" {
-			return cli.Usagef("add --config=current", "--suite says what is current, and the sessions are replayed as recorded")
+		if err := f.more.check(cmd, &f); err != nil {
+			return err
 		}
 		if cmd.Flags().Changed("concurrency") && f.jobs < 1 {
 			return cli.Usagef("use 1 or more", "--concurrency %d", f.jobs)
 		}
-		return replaySessions(cmd.Context(), a, args, f)
+		opts, err := f.options()
+		if err != nil {
+			return err
+		}
+		if err := f.more.fill(cmd, &f, &opts); err != nil {
+			return err
+		}
+		return replaySessions(cmd.Context(), a, args, f, opts)
 	}
 	return cmd
 }
 
 // replaySessions is the command.
-func replaySessions(ctx context.Context, a *app, args []string, f replayFlags) error {
-	opts, err := f.options()
-	if err != nil {
-		return err
-	}
+func replaySessions(ctx context.Context, a *app, args []string, f replayFlags, opts replayer.Options) error {
 	paths, err := cli.Sessions(args)
 	if err != nil {
 		return err
@@ -74,7 +80,7 @@ func replaySessions(ctx context.Context, a *app, args []string, f replayFlags) e
 		jobs = runtime.GOMAXPROCS(0)
 	}
 	bar := a.progress("sessions", len(paths), "EXACT", "DIVERGED")
-	reports, err := replayAll(ctx, paths, jobs, opts, bar)
+	reports, err := replayAll(ctx, paths, jobs, opts, &f.more, bar)
 	bar.Close()
 	if err != nil {
 		return err
@@ -83,6 +89,7 @@ func replaySessions(ctx context.Context, a *app, args []string, f replayFlags) e
 	for _, r := range reports {
 		code = cli.Worst(code, cli.Code(r.Verdict.Exit()))
 	}
+	unusedRungs(a, reports)
 	if *f.json {
 		if err := cli.WriteJSON(a.stdout, replayJSON{"harnessbench/replay/v1", reports, count(reports)}); err != nil {
 			return err
@@ -90,6 +97,7 @@ func replaySessions(ctx context.Context, a *app, args []string, f replayFlags) e
 		return cli.Status(code)
 	}
 	printReports(a, reports)
+	printOutcomes(a, reports)
 	return cli.Status(code)
 }
 
@@ -101,9 +109,6 @@ type replayJSON struct {
 }
 
 func (f *replayFlags) options() (replayer.Options, error) {
-	if f.tools != "recorded" {
-		return replayer.Options{}, cli.Usagef("use --tools=recorded", "--tools %q is not available", f.tools)
-	}
 	switch f.config {
 	case "recorded":
 		return replayer.Options{}, nil
@@ -119,23 +124,33 @@ func (f *replayFlags) options() (replayer.Options, error) {
 
 // replayAll replays many sessions side by side; the reports come in the order
 // of the paths.
-func replayAll(ctx context.Context, paths []string, jobs int, opts replayer.Options, bar *cli.Progress) ([]*replayer.Report, error) {
+func replayAll(ctx context.Context, paths []string, jobs int, opts replayer.Options, m *replayMore, bar *cli.Progress) ([]*replayer.Report, error) {
 	reports := make([]*replayer.Report, len(paths))
 	errs := make([]error, len(paths))
 	next := make(chan int)
+	last := newBound(len(paths) - 1) // lowered where it fails fast
 	var wg sync.WaitGroup
 	for range min(jobs, len(paths)) {
 		wg.Go(func() {
 			for i := range next {
-				reports[i], errs[i] = replayer.File(ctx, paths[i], opts)
+				if last.beyond(i) {
+					continue
+				}
+				reports[i], errs[i] = m.one(ctx, paths[i], opts)
 				if errs[i] == nil {
 					bar.Done(string(reports[i].Verdict), nil)
+				}
+				if m.failFast && (errs[i] != nil || reports[i].Verdict.Exit() != 0) {
+					last.lower(i)
 				}
 			}
 		})
 	}
 	stopped := false
 	for i := range paths {
+		if last.beyond(i) {
+			break
+		}
 		select {
 		case next <- i:
 		case <-ctx.Done():
@@ -152,12 +167,13 @@ func replayAll(ctx context.Context, paths []string, jobs int, opts replayer.Opti
 	if stopped {
 		return nil, &cli.Exit{Code: cli.Interrupted, Err: fmt.Errorf("interrupted")}
 	}
-	for _, err := range errs {
+	n := int(last.at.Load()) + 1
+	for _, err := range errs[:n] {
 		if err != nil {
 			return nil, err
 		}
 	}
-	return reports, nil
+	return reports[:n], nil
 }
 
 func count(reports []*replayer.Report) map[replayer.Verdict]int {
