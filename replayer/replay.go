@@ -73,13 +73,19 @@ func (l *Left) Grade(ctx context.Context, specs check.Graders) (graders.Overall,
 // and firings, and the tree, so that it can be graded again without running
 // anything. Left is nil unless the verdict is EXACT or NORMALISED.
 func Rebuild(ctx context.Context, path string) (*Left, *Report, error) {
+	return RebuildWith(ctx, path, Options{})
+}
+
+// RebuildWith is Rebuild under options: what tools that are executed again left,
+// say.
+func RebuildWith(ctx context.Context, path string, o Options) (*Left, *Report, error) {
 	s, err := session.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer s.Close()
 	left := &Left{Tally: &trial.Tally{}}
-	rep, err := replayInto(ctx, s.Reader, s.Blobs(), path, Options{}, left)
+	rep, err := replayInto(ctx, s.Reader, s.Blobs(), path, o, left)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}

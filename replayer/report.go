@@ -52,6 +52,9 @@ type Report struct {
 	Tolerated []Tolerated `json:"tolerated,omitempty"`
 	// Recorded is the session that was written beside under --record-missing.
 	Recorded string `json:"recorded,omitempty"`
+	// Graded is what the scenario's graders say of what the session left; only
+	// where they were asked.
+	Graded *Graded `json:"graded,omitempty"`
 	// Shadow lists firings in shadow under --config=current: what these guards
 	// would have done is no divergence.
 	Shadow []string `json:"shadow,omitempty"`

@@ -57,6 +57,7 @@ type configJSON struct {
 		Turns    int64 `json:"turns"`
 		WallUS   int64 `json:"wall_us"`
 	} `json:"limits"`
+	Loop   int      `json:"loop"` // behaviour version; left out = 1
 	Models []string `json:"models"`
 	Params struct {
 		MaxTokens   int      `json:"max_tokens"`
@@ -100,6 +101,9 @@ func Rebuild(h *session.Header, parts []*model.Part) (*Rebuilt, error) {
 	var c configJSON
 	if err := json.Unmarshal(h.Config, &c, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("header, config: %w", err)
+	}
+	if c.Loop != 0 && c.Loop != loop.Behaviour {
+		return nil, fmt.Errorf("header, config: %w", &guard.OldBehaviourError{Guard: "the loop", Want: c.Loop, Have: []int{loop.Behaviour}})
 	}
 	guards, err := guard.ParseSettings(c.Guards)
 	if err != nil {

@@ -21,6 +21,7 @@ type replayFlags struct {
 	jobs   int
 	serve  bool
 	out    replayOutput
+	more   replayMore
 }
 
 func newReplay(a *app) *cobra.Command {
@@ -36,6 +37,7 @@ compared. PATH is a session, a folder, a run folder or a glob.
 --config=recorded replays under the recorded configuration: did the loop change?
 --config=current replays under today's prompts, tools and guard settings of the
 session's scenario and arm (in --suite): what would my change do to these sessions?
+--tools=live executes tool calls again, on the recorded initial workspace.
 
 The first divergence of a session is told with its place, both values and a code
 (HB1003) that --explain explains. --junit writes a report for CI systems; on GitHub
@@ -58,8 +60,9 @@ Exit 0: all as recorded. 1: at least one diverged, or CMD failed. 2: usage.
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.config, "config", "recorded", "recorded or current")
-	fl.StringVar(&f.suite, "suite", design.DefaultSuite, "with --config=current: the suite that says what is current")
-	fl.StringVar(&f.tools, "tools", "recorded", "recorded: serve the recorded results")
+	fl.StringVar(&f.suite, "suite", design.DefaultSuite, suiteUsage)
+	fl.StringVar(&f.tools, "tools", "recorded", "recorded: serve the recorded results; live: execute calls again and compare")
+	f.more.register(fl)
 	fl.IntVarP(&f.jobs, "concurrency", "j", 0, "sessions at a time (default: the CPUs)")
 	fl.BoolVar(&f.serve, "serve", false, "serve recorded traffic to the command after --")
 	w.replayFlags(fl)
@@ -81,23 +84,26 @@ Exit 0: all as recorded. 1: at least one diverged, or CMD failed. 2: usage.
 				return cli.Usagef("add --serve", "--%s is for recorded traffic", name)
 			}
 		}
-		if cmd.Flags().Changed("suite") && f.config != "current" {
-			return cli.Usagef("add --config=current", "--suite says what is current, and the sessions are replayed as recorded")
+		if err := f.more.check(cmd, &f); err != nil {
+			return err
 		}
 		if cmd.Flags().Changed("concurrency") && f.jobs < 1 {
 			return cli.Usagef("use 1 or more", "--concurrency %d", f.jobs)
 		}
-		return replaySessions(cmd.Context(), a, args, f)
+		opts, err := f.options()
+		if err != nil {
+			return err
+		}
+		if err := f.more.fill(cmd, &f, &opts); err != nil {
+			return err
+		}
+		return replaySessions(cmd.Context(), a, args, f, opts)
 	}
 	return cmd
 }
 
 // replaySessions is the command.
-func replaySessions(ctx context.Context, a *app, args []string, f replayFlags) error {
-	opts, err := f.options()
-	if err != nil {
-		return err
-	}
+func replaySessions(ctx context.Context, a *app, args []string, f replayFlags, opts replayer.Options) error {
 	paths, err := cli.Sessions(args)
 	if err != nil {
 		return err
@@ -111,7 +117,7 @@ func replaySessions(ctx context.Context, a *app, args []string, f replayFlags) e
 		return err
 	}
 	bar := a.progress("sessions", len(paths), "EXACT", "DIVERGED")
-	reports, err := replayAll(ctx, paths, jobs, opts, bar)
+	reports, err := replayAll(ctx, paths, jobs, opts, &f.more, bar)
 	bar.Close()
 	if err != nil {
 		cancel()
@@ -121,8 +127,12 @@ func replaySessions(ctx context.Context, a *app, args []string, f replayFlags) e
 	for _, r := range reports {
 		code = cli.Worst(code, cli.Code(r.Verdict.Exit()))
 	}
+	unusedRungs(a, reports)
 	if err := f.out.write(a, reports); err != nil {
 		return err
+	}
+	if !*f.out.json {
+		printOutcomes(a, reports)
 	}
 	return cli.Status(code)
 }
@@ -138,9 +148,6 @@ type replayJSON struct {
 }
 
 func (f *replayFlags) options() (replayer.Options, error) {
-	if f.tools != "recorded" {
-		return replayer.Options{}, cli.Usagef("use --tools=recorded", "--tools %q is not available", f.tools)
-	}
 	switch f.config {
 	case "recorded":
 		return replayer.Options{}, nil
@@ -156,23 +163,33 @@ func (f *replayFlags) options() (replayer.Options, error) {
 
 // replayAll replays many sessions side by side; the reports come in the order
 // of the paths.
-func replayAll(ctx context.Context, paths []string, jobs int, opts replayer.Options, bar *cli.Progress) ([]*replayer.Report, error) {
+func replayAll(ctx context.Context, paths []string, jobs int, opts replayer.Options, m *replayMore, bar *cli.Progress) ([]*replayer.Report, error) {
 	reports := make([]*replayer.Report, len(paths))
 	errs := make([]error, len(paths))
 	next := make(chan int)
+	last := newBound(len(paths) - 1) // lowered where it fails fast
 	var wg sync.WaitGroup
 	for range min(jobs, len(paths)) {
 		wg.Go(func() {
 			for i := range next {
-				reports[i], errs[i] = replayer.File(ctx, paths[i], opts)
+				if last.beyond(i) {
+					continue
+				}
+				reports[i], errs[i] = m.one(ctx, paths[i], opts)
 				if errs[i] == nil {
 					bar.Done(string(reports[i].Verdict), nil)
+				}
+				if m.failFast && (errs[i] != nil || reports[i].Verdict.Exit() != 0) {
+					last.lower(i)
 				}
 			}
 		})
 	}
 	stopped := false
 	for i := range paths {
+		if last.beyond(i) {
+			break
+		}
 		select {
 		case next <- i:
 		case <-ctx.Done():
@@ -189,12 +206,13 @@ func replayAll(ctx context.Context, paths []string, jobs int, opts replayer.Opti
 	if stopped {
 		return nil, &cli.Exit{Code: cli.Interrupted, Err: fmt.Errorf("interrupted")}
 	}
-	for _, err := range errs {
+	n := int(last.at.Load()) + 1
+	for _, err := range errs[:n] {
 		if err != nil {
 			return nil, err
 		}
 	}
-	return reports, nil
+	return reports[:n], nil
 }
 
 func count(reports []*replayer.Report) map[replayer.Verdict]int {

@@ -28,8 +28,9 @@ type schemaMaker struct {
 // replaySchemaFile is the schema as docs has it.
 func replaySchemaFile(t *testing.T) []byte {
 	m := schemaMaker{t, map[string]string{}}
-	m.read("../../replayer/report.go")
-	m.read("replay.go")
+	for _, file := range []string{"../../replayer/report.go", "../../replayer/tolerant.go", "../../replayer/graded.go", "replay.go"} {
+		m.read(file)
+	}
 	s := m.structure(reflect.TypeFor[replayJSON]())
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["title"] = "harnessbench replay --json"
@@ -103,8 +104,8 @@ func (m *schemaMaker) of(t reflect.Type) map[string]any {
 		return m.structure(t)
 	case reflect.Pointer:
 		s := m.of(t.Elem())
-		if s["type"] == "integer" {
-			s["type"] = []string{"integer", "null"}
+		if t.Elem().Kind() != reflect.Struct {
+			s["type"] = []any{s["type"], "null"}
 		}
 		return s
 	case reflect.Slice:
@@ -115,6 +116,8 @@ func (m *schemaMaker) of(t reflect.Type) map[string]any {
 		return map[string]any{"type": "string"}
 	case reflect.Int, reflect.Int64:
 		return map[string]any{"type": "integer", "minimum": 0}
+	case reflect.Float64:
+		return map[string]any{"type": "number"}
 	case reflect.Bool:
 		return map[string]any{"type": "boolean"}
 	}

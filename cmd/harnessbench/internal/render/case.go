@@ -45,13 +45,6 @@ func Session(r *replayer.Report) Case {
 		c.add("after", d.After)
 		c.add("more", d.Show)
 	}
-	for _, d := range r.Tolerated {
-		if d.Count == 0 {
-			continue // --json tells these
-		}
-		c.add("tolerated", d.Rule+", "+cli.Count(d.Count, "time"))
-	}
-	c.add("written", r.Recorded)
 	for i, s := range r.Shadow {
 		if i == maxShadow {
 			c.add("shadow", fmt.Sprintf("%d more", len(r.Shadow)-i))
