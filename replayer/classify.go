@@ -78,14 +78,11 @@ func orderCode(recorded, actual session.Type) Code {
 	return CodeOrder
 }
 
-// finish gives the report its code.
-func (rep *Report) finish() {
-	switch {
-	case rep.Code != "":
-	case rep.Verdict == Diverged && rep.Divergence != nil:
+// judge sets verdict, reason and code.
+func (rep *Report) judge(v Verdict, reason string) {
+	rep.Verdict, rep.Reason, rep.Code = v, reason, v.code()
+	if v == Diverged && rep.Divergence != nil {
 		rep.Code = rep.Divergence.Code
-	default:
-		rep.Code = rep.Verdict.code()
 	}
 }
 

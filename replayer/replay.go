@@ -122,7 +122,6 @@ func replayInto(ctx context.Context, rd *session.Reader, blobs session.Blobs, na
 		}
 	}
 	r.rep.Tolerated = r.ladder.report()
-	r.rep.finish()
 	return r.rep, nil
 }
 
@@ -168,7 +167,7 @@ func (r *replay) settle(v Verdict, reason string) error {
 		return r.halt
 	}
 	r.settled = true
-	r.rep.Verdict, r.rep.Reason = v, reason
+	r.rep.judge(v, reason)
 	switch {
 	case r.resume:
 		r.halt = fmt.Errorf("%w: %s", ErrChanged, reason)
@@ -337,7 +336,7 @@ func (r *replay) conclude() {
 		why = append(why, "tolerated: "+needed)
 	}
 	if why != nil {
-		r.rep.Verdict, r.rep.Reason = Normalised, strings.Join(why, "; ")
+		r.rep.judge(Normalised, strings.Join(why, "; "))
 	}
 	// The footer was compared; what follows it must be nothing.
 	if _, err := r.tape.rd.Next(); err != nil && !errors.Is(err, io.EOF) {

@@ -25,6 +25,12 @@ func (o *replayOutput) flags(cmd *cobra.Command) {
 	o.json = cli.JSONFlag(cmd)
 	cmd.Flags().StringVar(&o.junit, "junit", "", "also write a JUnit report to this file")
 	cmd.Flags().StringVar(&o.explain, "explain", "", "print what a code of a report means, and replay nothing")
+	codes := make([]string, len(replayer.Codes))
+	for i, c := range replayer.Codes {
+		codes[i] = string(c.Code) + "\t" + c.Title
+	}
+	// The error is for a flag that does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("explain", cobra.FixedCompletions(codes, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // args takes paths, or --explain without any.
