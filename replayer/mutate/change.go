@@ -92,7 +92,9 @@ func each(path string, l, next *session.Line, fn func(*Change)) error {
 		if origin == "" {
 			return // of a later version
 		}
-		keys++
+		if key != "lane" && key != "turn" {
+			keys++
+		}
 		if l.Type == session.TypeHeader && (key == "v" || key == "canon") {
 			return // says in which format the file is: under another there is nothing to judge
 		}

@@ -28,12 +28,23 @@ type Options struct {
 	// Tried, when set, hears of every change and its outcome, one at a time and in
 	// no order.
 	Tried func(*Tried)
+
+	replay replayFunc // stands in for the replay in tests
+}
+
+type replayFunc func(ctx context.Context, rd *session.Reader, blobs session.Blobs, name string) (*replayer.Report, error)
+
+func strict(ctx context.Context, rd *session.Reader, blobs session.Blobs, name string) (*replayer.Report, error) {
+	return replayer.Reader(ctx, rd, blobs, name, replayer.Options{})
 }
 
 // Corpus tries changes of sessions. Sessions that do not replay as they are
 // cannot be judged and are listed in the result; the error is only for a
 // cancelled ctx.
 func Corpus(ctx context.Context, paths []string, o Options) (*Result, error) {
+	if o.replay == nil {
+		o.replay = strict
+	}
 	c := &corpus{o: o, res: newResult(o)}
 	chosen, usable, err := c.choose(ctx, paths)
 	if err != nil {
@@ -45,6 +56,7 @@ func Corpus(ctx context.Context, paths []string, o Options) (*Result, error) {
 			c.unjudged(path, err.Error())
 			return
 		}
+		orig.replay = o.replay
 		run := func(ch *Change) {
 			if ctx.Err() == nil {
 				t := orig.try(ctx, ch)
@@ -135,13 +147,12 @@ func (o *original) each(fn func(*Change)) error {
 // choose replays every session as it is, and draws the changes to try; the map
 // is nil when all are tried.
 func (c *corpus) choose(ctx context.Context, paths []string) (map[string][]*Change, []string, error) {
-	quiet := *c
 	classes := map[string]*draw{}
 	var usable []string
 	var mu sync.Mutex
-	run := &corpus{o: quiet.o, res: c.res}
-	run.o.Progress = nil
-	err := run.each(ctx, paths, func(path string) {
+	quiet := &corpus{o: c.o} // what is counted is the sessions whose changes were tried
+	quiet.o.Progress = nil
+	err := quiet.each(ctx, paths, func(path string) {
 		if reason := c.sound(ctx, path); reason != "" {
 			c.unjudged(path, reason)
 			return

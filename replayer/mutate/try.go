@@ -44,6 +44,8 @@ type original struct {
 	path  string
 	lines []*session.Line
 	blobs session.Blobs
+
+	replay replayFunc
 }
 
 // MaxSession is the size in bytes of the largest session that is changed: each
@@ -77,8 +79,7 @@ func load(path string) (*original, error) {
 	return o, nil
 }
 
-// changed writes the session with the change, sealed again. It gives the number
-// of the first line that is not as it was.
+// changed writes the session with the change, sealed again.
 func (o *original) changed(c *Change) ([]byte, error) {
 	var buf bytes.Buffer
 	w := session.NewWriter(&buf)
@@ -130,7 +131,7 @@ func (o *original) try(ctx context.Context, c *Change) (t Tried) {
 		t.Reason = "cannot be changed so: " + err.Error()
 		return t
 	}
-	rep, err := replay(ctx, raw, o)
+	rep, err := o.again(ctx, raw)
 	if err != nil {
 		t.Reason = err.Error()
 		return t
@@ -169,15 +170,15 @@ func (c *Change) at(d *replayer.Divergence) bool {
 		(strings.HasPrefix(c.Pointer+"/", d.Pointer+"/") || strings.HasPrefix(d.Pointer+"/", c.Pointer+"/"))
 }
 
-// replay replays a session in memory; a panic is an error, so that the others
-// are tried too.
-func replay(ctx context.Context, raw []byte, o *original) (rep *replayer.Report, err error) {
+// again replays a session in memory; a panic is an error, so that the others are
+// tried too.
+func (o *original) again(ctx context.Context, raw []byte) (rep *replayer.Report, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the replay panics: %v", p)
 		}
 	}()
-	return replayer.Reader(ctx, session.NewReader(bytes.NewReader(raw)), o.blobs, o.path, replayer.Options{})
+	return o.replay(ctx, session.NewReader(bytes.NewReader(raw)), o.blobs, o.path)
 }
 
 // byDigest reports whether it may have been a digest alone that objected.
@@ -193,7 +194,7 @@ func (o *original) refitted(ctx context.Context, raw []byte, changed string, was
 	if err != nil {
 		return was
 	}
-	rep, err := replay(ctx, fitted, o)
+	rep, err := o.again(ctx, fitted)
 	if err != nil {
 		return was
 	}
