@@ -47,7 +47,7 @@ func (h *hunt) line(l *session.Line) (out []Finding) {
 			continue
 		}
 		if f := h.text(tok.String()); f.Kind != "" {
-			f.Line, f.Pointer = l.No, string(dec.StackPointer())
+			f.Line, f.Pointer = l.No, h.all.Text(string(dec.StackPointer())) // a name may be the secret
 			out = append(out, f)
 		}
 	}

@@ -90,7 +90,9 @@ func (t *talk) part(l *session.Line) error {
 	}
 	var part *model.Part
 	if p.Why == session.WhyWire {
-		part = p.WirePart()
+		if part = p.WirePart(); part.Kind != model.KindTool && part.Kind != model.KindSystem && part.Kind != model.KindMessage {
+			return wrong(l, "kind", "%.40q is none of canon/1", p.Kind)
+		}
 	} else if part, err = p.ModelPart(); err != nil {
 		return wrong(l, "body", "%v", err)
 	}
