@@ -63,6 +63,9 @@ func (s *sums) line(l *session.Line) error {
 		}
 		s.attempts++
 		s.usage = s.usage.Add(r.Resp.Usage)
+		if s.wire { // its calls are run elsewhere
+			s.calls += len(r.Resp.Calls())
+		}
 	case session.TypeToolRequest, session.TypeToolResult:
 		return s.call(l)
 	case session.TypeState:
