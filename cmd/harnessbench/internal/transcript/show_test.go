@@ -51,7 +51,7 @@ func TestShow(t *testing.T) {
 		}
 		golden(t, "traffic", shown(t, b, transcript.Options{Name: "various.session.jsonl"}))
 		golden(t, "traffic-turn", shown(t, b, transcript.Options{Name: "various.session.jsonl", Turn: 2}))
-		c, err := transcript.Compare(reader(b), reader(b), "a", "b")
+		c, err := transcript.Compare(again(b), again(b), "a", "b")
 		if err != nil || !c.Equal {
 			t.Errorf("recorded traffic does not equal itself: %v", err)
 		}
@@ -299,7 +299,8 @@ func TestStreams(t *testing.T) {
 	}
 	peak = 0
 	var other uint64
-	c, err := transcript.Compare(session.NewReader(long(turns, &peak)), session.NewReader(long(turns, &other)), "a", "b")
+	c, err := transcript.Compare(func() (*session.Reader, error) { return session.NewReader(long(turns, &peak)), nil },
+		func() (*session.Reader, error) { return session.NewReader(long(turns, &other)), nil }, "a", "b")
 	if err != nil || !c.Equal {
 		t.Fatal(err)
 	}
@@ -335,7 +336,7 @@ func FuzzShow(f *testing.F) {
 			}
 		}
 		_ = transcript.ShowJSON(io.Discard, reader(b.Bytes()), 0)
-		if c, err := transcript.Compare(reader(b.Bytes()), reader(b.Bytes()), "a", "b"); err == nil && !c.Equal {
+		if c, err := transcript.Compare(again(b.Bytes()), again(b.Bytes()), "a", "b"); err == nil && !c.Equal {
 			t.Fatal("a session differs from itself")
 		}
 	})
