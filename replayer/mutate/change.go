@@ -10,6 +10,7 @@ import (
 
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/recorder/session"
+	"github.com/harnessbench/harnessbench/replayer/internal/patch"
 )
 
 // Kind is what is done to a value or a line.
@@ -151,14 +152,12 @@ func eachValue(at string, v jsontext.Value, within bool, emit func(Kind, string,
 		if strings.HasPrefix(at, "/body/schema") || strings.Contains(at, "/evidence") || at == "/params" || at == "/config" {
 			emit(Add, at, append([]byte(`{"zz":1`+comma(v)), v[1:]...))
 		}
-		return members(v, func(key string, v jsontext.Value) error {
-			return eachValue(at+"/"+escapeToken.Replace(key), v, true, emit)
+		return patch.Members(v, func(key string, v jsontext.Value) error {
+			return eachValue(at+"/"+patch.EscapeToken.Replace(key), v, true, emit)
 		})
 	}
 	return nil
 }
-
-var escapeToken = strings.NewReplacer("~", "~0", "/", "~1")
 
 func comma(v jsontext.Value) string {
 	if len(v) == len("{}") {
@@ -174,9 +173,9 @@ func eachText(at string, v jsontext.Value, emit func(Kind, string, []byte)) erro
 	}
 	text := string(b)
 	if other, ok := otherLetter(text); ok {
-		emit(Letter, at, quote(other))
+		emit(Letter, at, patch.Quote(other))
 	}
-	emit(Longer, at, quote(text+"x"))
+	emit(Longer, at, patch.Quote(text+"x"))
 	if text != "" {
 		emit(Empty, at, []byte(`""`))
 	}
@@ -220,7 +219,7 @@ func eachNumber(at, n string, emit func(Kind, string, []byte)) {
 
 func eachList(at string, v jsontext.Value, emit func(Kind, string, []byte)) error {
 	var list []jsontext.Value
-	if err := elements(v, func(e jsontext.Value) error { list = append(list, e); return nil }); err != nil {
+	if err := patch.Elements(v, func(e jsontext.Value) error { list = append(list, e); return nil }); err != nil {
 		return err
 	}
 	more := []byte(`7`)
@@ -230,12 +229,12 @@ func eachList(at string, v jsontext.Value, emit func(Kind, string, []byte)) erro
 	if string(more) == "0" {
 		more = []byte("1")
 	}
-	emit(Add, at, join(append(slices.Clone(list), more)))
+	emit(Add, at, patch.Join(append(slices.Clone(list), more)))
 	for i := 1; i < len(list); i++ {
 		if string(list[i-1]) != string(list[i]) {
 			other := slices.Clone(list)
 			other[i-1], other[i] = other[i], other[i-1]
-			emit(Swap, at, join(other))
+			emit(Swap, at, patch.Join(other))
 			break
 		}
 	}
@@ -313,7 +312,7 @@ func reversed(l *session.Line) []byte {
 		}
 		switch key {
 		case "items", "delta", "tree", "error":
-			v = reverseObjects(v)
+			v = patch.Reverse(v)
 		}
 		f := append([]byte(`,"`+key+`":`), v...)
 		if key == "lane" || key == "turn" {
@@ -331,5 +330,5 @@ func laneOf(l *session.Line) string {
 	if l.Lane == event.MainLane {
 		return ""
 	}
-	return `,"lane":` + string(quote(l.Lane))
+	return `,"lane":` + string(patch.Quote(l.Lane))
 }

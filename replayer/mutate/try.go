@@ -14,6 +14,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/replayer"
+	"github.com/harnessbench/harnessbench/replayer/internal/patch"
 )
 
 // Outcome is what became of one change.
@@ -233,7 +234,7 @@ func Refit(raw []byte, changed string) ([]byte, error) {
 				d = inputs.Digest().Short()
 			}
 			var err error
-			if payload, err = l.With("/inputs", quote(d)); err != nil {
+			if payload, err = l.With("/inputs", patch.Quote(d)); err != nil {
 				return err
 			}
 		}
@@ -244,77 +245,24 @@ func Refit(raw []byte, changed string) ([]byte, error) {
 
 // refitHeader makes the digests of a header fit its config and tree.
 func refitHeader(l *session.Line, changed string) ([]byte, error) {
-	var set []string // pointer, value
+	values := map[string]jsontext.Value{}
 	if config, ok := l.Field("config"); ok {
-		set = append(set, "/config_digest", model.Sum(config).String())
+		values["/config_digest"] = patch.Quote(model.Sum(config).String())
 	}
 	h, err := l.Header()
 	if err != nil {
 		return nil, err
 	}
 	entries := make([]workspace.Entry, len(h.Tree))
-	sizes := map[string]int64{}
 	for i, f := range h.Tree {
 		if f.Content != nil {
 			f.Size, f.Digest = int64(len(f.Content)), model.Sum(f.Content)
-			sizes[fmt.Sprintf("/tree/%d/size", i)] = f.Size
-			set = append(set, fmt.Sprintf("/tree/%d/digest", i), f.Digest.String())
+			values[fmt.Sprintf("/tree/%d/size", i)] = fmt.Appendf(nil, "%d", f.Size)
+			values[fmt.Sprintf("/tree/%d/digest", i)] = patch.Quote(f.Digest.String())
 		}
 		entries[i] = workspace.Entry{Path: f.Path, Size: f.Size, Mode: f.Mode, Digest: f.Digest}
 	}
-	set = append(set, "/tree_digest", workspace.TreeDigest(entries).String())
-	return refitMembers(l.Payload(), set, sizes, changed)
-}
-
-// refitMembers sets members of a payload that are there, whatever order they have.
-func refitMembers(payload []byte, set []string, sizes map[string]int64, changed string) ([]byte, error) {
-	values := map[string]jsontext.Value{}
-	for i := 0; i < len(set); i += 2 {
-		values[set[i]] = quote(set[i+1])
-	}
-	for p, n := range sizes {
-		values[p] = fmt.Appendf(nil, "%d", n)
-	}
+	values["/tree_digest"] = patch.Quote(workspace.TreeDigest(entries).String())
 	delete(values, changed)
-	object := append(append([]byte{'{'}, payload[1:]...), '}')
-	out, err := replaceIn("", object, values)
-	if err != nil {
-		return nil, err
-	}
-	return append([]byte{','}, out[1:len(out)-1]...), nil
-}
-
-// replaceIn rewrites the values at pointers of the header: members of the line
-// and of the files of its tree.
-func replaceIn(at string, v jsontext.Value, values map[string]jsontext.Value) (jsontext.Value, error) {
-	switch {
-	case v.Kind() == '{' && at != "/config":
-		out := []byte{'{'}
-		err := members(v, func(key string, v jsontext.Value) error {
-			p := at + "/" + escapeToken.Replace(key)
-			if nv, ok := values[p]; ok {
-				v = nv
-			} else if strings.HasPrefix(p, "/tree") {
-				var err error
-				if v, err = replaceIn(p, v, values); err != nil {
-					return err
-				}
-			}
-			if len(out) > 1 {
-				out = append(out, ',')
-			}
-			out = append(append(append(out, quote(key)...), ':'), v...)
-			return nil
-		})
-		return append(out, '}'), err
-	case v.Kind() == '[' && at == "/tree":
-		var list []jsontext.Value
-		err := elements(v, func(e jsontext.Value) error {
-			e, err := replaceIn(fmt.Sprintf("%s/%d", at, len(list)), e, values)
-			list = append(list, e)
-			return err
-		})
-		return join(list), err
-	}
-	return v, nil
+	return patch.Replace(l.Payload(), values)
 }

@@ -61,7 +61,9 @@ var allowed = []row{
 	{"recorder/wire/canon", "loop/model recorder/wire/dialect loop/redact", "canonical requests of any API"},
 	{"recorder/wire/tape", "loop/model loop/event recorder recorder/session recorder/wire/dialect recorder/wire/canon loop/redact replayer", "recorded traffic as a session, and its strict replay"},
 	{"recorder/verify", "loop/model loop/event loop/redact recorder/session", "checks files and runs nothing"},
-	{"replayer/mutate", "loop/model loop/event loop/workspace recorder/session replayer", "changes sessions and replays them"},
+	{"replayer/internal/patch", "loop/model", "changes values within a line's JSON"},
+	{"replayer/mutate", "loop/model loop/event loop/workspace recorder/session replayer replayer/internal/patch", "changes sessions and replays them"},
+	{"replayer/minimise", "loop/model loop/event loop/workspace recorder/session replayer replayer/internal/patch", "makes sessions smaller and replays them"},
 	{"replayer", "loop/... recorder recorder/session ablations/trial graders graders/check", "drives the loop from a session, and grades what that left"},
 
 	{"scenarios", "graders/check scenarios/...", "pure data: no loop, no session"},
