@@ -134,6 +134,10 @@ func (r *run) execute() {
 	}
 }
 
+// NotRun is the text of the result of a call that came when the session was
+// ending: it was neither run nor counted.
+const NotRun = "not run: the session is ending"
+
 // perform gives call i its one terminal outcome.
 func (r *run) perform(i int) outcome {
 	req := &r.batch[i]
@@ -141,7 +145,7 @@ func (r *run) perform(i int) outcome {
 		r.fail(event.CancelledRun, "cancelled")
 	}
 	if r.over() {
-		return outcome{Result: tool.Result{Outcome: event.Cancelled, Text: "not run: the session is ending"}}
+		return outcome{Result: tool.Result{Outcome: event.Cancelled, Text: NotRun}}
 	}
 	if req.Problem != event.NoProblem {
 		return outcome{Result: tool.Result{Outcome: event.Outcome(req.Problem), Text: req.Detail}}
@@ -151,7 +155,7 @@ func (r *run) perform(i int) outcome {
 	}
 	allowed := r.checkpoint(event.NextTool, i, req.Effect)
 	if r.over() {
-		return outcome{Result: tool.Result{Outcome: event.Cancelled, Text: "not run: the session is ending"}}
+		return outcome{Result: tool.Result{Outcome: event.Cancelled, Text: NotRun}}
 	}
 	nth := r.nth[req.Call.Name]
 	r.nth[req.Call.Name] = nth + 1
