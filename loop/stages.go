@@ -5,6 +5,7 @@ import (
 
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/loop/internal/mutant"
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/loop/tool"
 )
@@ -209,7 +210,7 @@ func (r *run) decide() bool {
 		r.stop = &guard.Stop{Reason: event.CancelledRun, Evidence: "cancelled"}
 	}
 	last := r.stop != nil || r.accepted
-	if !last && len(r.feedback) > 0 {
+	if !last && len(r.feedback) > 0 && !mutant.Is("loop_dropped_feedback") {
 		r.say(model.NewTextPart(model.User, strings.Join(r.feedback, "\n\n")), "feedback")
 	}
 	r.emit(&event.State{Head: r.head(), Version: r.version, Calls: r.calls, Usage: r.usage, Cost: r.cost})

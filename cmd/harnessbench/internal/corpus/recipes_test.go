@@ -40,7 +40,7 @@ func recipes() []recipe {
 	}
 	standard, none := guard.MustProfile(guard.ProfileDefault), guard.MustProfile(guard.ProfileNone)
 	// Every embedded scenario but the large ones, as a weak model does it.
-	for _, id := range []string{"chat-answer", "flaky-endpoint", "patient-poll", "retry-trap"} {
+	for _, id := range []string{"chat-answer", "flaky-endpoint", "retry-trap"} {
 		good("weak-"+id, "embedded scenario "+id+", weak model, default guards", func(t testing.TB, path string) { embedded(t, path, id, "sim/weak", standard) })
 	}
 	for _, id := range []string{"flaky-endpoint", "wrong-tool"} {
@@ -100,12 +100,14 @@ func shops() []named {
 			set: func(s guard.Settings) guard.Settings { return with(s, "stuck", "", "shadow") }, answers: []any{look(7)}}},
 		{"end-stuck-cycle", "a cycle of two", shopTrial{brief: true, answers: []any{look(7), look(1), look(7), look(1), look(7), look(1), look(7), look(1)}}},
 		{"end-turn-limit", "the guard's limit of turns", shopTrial{brief: true, set: param("limits", "turns", "3"), answers: many}},
+		{"two-stops", "the wall and the limit of turns are due at once: the deadline is told", shopTrial{brief: true, limits: replaceAll(limits, "wall: 1h", "wall: 4650ms"),
+			set: param("limits", "turns", "3"), answers: many}},
 		{"end-turn-backstop", "the scenario's limit of turns", shopTrial{brief: true, limits: replaceAll(limits, "turns: 20", "turns: 3"), profile: guard.ProfileNone, answers: many}},
 		{"end-call-limit", "the limit of calls in mid-batch: the rest is cancelled", shopTrial{brief: true, set: param("limits", "calls", "3"),
 			answers: []any{look(1), calls{"lookup", `{"n":1}`, "lookup", `{"n":2}`, "lookup", `{"n":3}`, "lookup", `{"n":4}`}}}},
 		{"end-token-budget", "the token budget", shopTrial{brief: true, set: param("limits", "tokens", "3000"), answers: many}},
 		{"end-cost-budget", "the cost budget", shopTrial{brief: true, set: param("limits", "cost", "300"), answers: many}},
-		{"end-run-deadline", "run_deadline fires", shopTrial{brief: true, set: param("run_deadline", "total", "5s"), answers: many}},
+		{"end-run-deadline", "run_deadline fires", shopTrial{brief: true, set: param("run_deadline", "total", "4650ms"), answers: many}},
 		{"end-late-answer", "a model call outlasts run_deadline", shopTrial{brief: true, set: param("run_deadline", "total", "5s"),
 			answers: []any{look(1), &model.Response{Finish: model.FinishStop, Elapsed: time.Minute, Usage: model.Usage{Output: 9}}}}},
 		{"end-wall", "the scenario's wall limit during a hanging call", shopTrial{limits: replaceAll(limits, "wall: 1h", "wall: 1m"), profile: guard.ProfileNone, answers: []any{calls{"hang", `{}`}, "Done."}}},
