@@ -18,9 +18,16 @@ type sink struct{ r *replay }
 
 // Emit implements event.Sink.
 func (s sink) Emit(ev event.Event) error {
-	r := s.r
+	if err := s.r.hear(ev); err != nil || s.r.pass == nil {
+		return err
+	}
+	return s.r.pass.Emit(ev)
+}
+
+// hear compares one event, as long as there is something to compare it with.
+func (r *replay) hear(ev event.Event) error {
 	if r.settled {
-		return errStopped
+		return r.halt
 	}
 	if g, ok := ev.(*event.Guard); ok && r.current && g.Mode == string(guard.Shadow) {
 		r.shadow(g)

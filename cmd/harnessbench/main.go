@@ -81,7 +81,9 @@ var commands = []func(*app) *cobra.Command{
 	newReport,
 	newRun,
 	newScenario,
+	newSession,
 	newShow,
+	newVerify,
 	newVersion,
 }
 

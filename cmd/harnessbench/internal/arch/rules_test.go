@@ -61,6 +61,8 @@ var allowed = []row{
 	{"recorder/wire/dialect", "loop/model", "the shapes of the wire APIs, no network"},
 	{"recorder/wire/canon", "loop/model recorder/wire/dialect loop/redact", "canonical requests of any API"},
 	{"recorder/wire/tape", "loop/model loop/event recorder recorder/session recorder/wire/dialect recorder/wire/canon loop/redact replayer", "recorded traffic as a session, and its strict replay"},
+	{"recorder/verify", "loop/model loop/event loop/redact recorder/session", "checks files and runs nothing"},
+	{"replayer/mutate", "loop/model loop/event loop/workspace recorder/session replayer", "changes sessions and replays them"},
 	{"replayer", "loop/... recorder recorder/session ablations/trial graders graders/check", "drives the loop from a session, and grades what that left"},
 
 	{"scenarios", "graders/check scenarios/...", "pure data: no loop, no session"},
