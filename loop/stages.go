@@ -116,13 +116,11 @@ func (r *run) authorise() {
 	for i := range r.batch {
 		req := &r.batch[i]
 		if _, unknown := r.limbo[req.Digest]; unknown && req.Problem == event.NoProblem {
-			req.Problem, req.Detail = event.ProblemDenied, inLimbo
+			req.Problem, req.Detail = event.ProblemDenied, event.InLimbo
 		}
 		r.emit(req)
 	}
 }
-
-const inLimbo = "this very operation was cut off before and its outcome is unknown; find out what it did before you do it again"
 
 // execute (stage 5) runs the batch serially. Once a stop is due the remaining
 // calls are cancelled: each still gets its result.
@@ -135,10 +133,6 @@ func (r *run) execute() {
 	}
 }
 
-// NotRun is the text of the result of a call that came when the session was
-// ending: it was neither run nor counted.
-const NotRun = "not run: the session is ending"
-
 // perform gives call i its one terminal outcome.
 func (r *run) perform(i int) outcome {
 	req := &r.batch[i]
@@ -146,17 +140,17 @@ func (r *run) perform(i int) outcome {
 		r.fail(event.CancelledRun, "cancelled")
 	}
 	if r.over() {
-		return outcome{Result: tool.Result{Outcome: event.Cancelled, Text: NotRun}}
+		return outcome{Result: tool.Result{Outcome: event.Cancelled, Text: event.NotRun}}
 	}
 	if req.Problem != event.NoProblem {
 		return outcome{Result: tool.Result{Outcome: event.Outcome(req.Problem), Text: req.Detail}}
 	}
 	if _, unknown := r.limbo[req.Digest]; unknown { // since an earlier call of this very batch
-		return outcome{Result: tool.Result{Outcome: event.PermissionDenied, Text: inLimbo}}
+		return outcome{Result: tool.Result{Outcome: event.PermissionDenied, Text: event.InLimbo}}
 	}
 	allowed := r.checkpoint(event.NextTool, i, req.Effect)
 	if r.over() {
-		return outcome{Result: tool.Result{Outcome: event.Cancelled, Text: NotRun}}
+		return outcome{Result: tool.Result{Outcome: event.Cancelled, Text: event.NotRun}}
 	}
 	nth := r.nth[req.Call.Name]
 	r.nth[req.Call.Name] = nth + 1

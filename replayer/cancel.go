@@ -1,7 +1,6 @@
 package replayer
 
 import (
-	"github.com/harnessbench/harnessbench/loop"
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/recorder/session"
 )
@@ -17,7 +16,7 @@ func (r *replay) foreseeCancel(passed session.Type) {
 	}
 	switch next.Type {
 	case session.TypeToolResult:
-		if res, err := next.ToolResult(); err != nil || res.Outcome != event.Cancelled || res.Text != loop.NotRun {
+		if res, err := next.ToolResult(); err != nil || res.Outcome != event.Cancelled || res.Text != event.NotRun {
 			return
 		}
 	case session.TypeState:
@@ -32,31 +31,44 @@ func (r *replay) foreseeCancel(passed session.Type) {
 	default:
 		return
 	}
-	if f := r.tape.ending(); f != nil && f.Reason == event.CancelledRun {
+	if r.tape.cancelled(r.driven == nil) {
 		r.cancel()
 	}
 }
 
-// maxLook bounds what ending reads ahead: the results of one batch.
+// maxLook bounds what cancelled reads ahead: the results of one batch.
 const maxLook = 4096
 
-// ending returns the footer if the recording ends in this turn, else nil.
-func (t *tape) ending() *session.Footer {
+// cancelled reports whether the recording ends in this turn and gives no other
+// reason for that than a cancellation. A footer that says what no loop says is no
+// other reason: then it is the footer that differs, and not a line before it. One
+// that is missing is none if unfinished says so.
+func (t *tape) cancelled(unfinished bool) bool {
 	for i := range maxLook {
 		l, err := t.look(i)
 		switch {
-		case err != nil || l.Type == session.TypeRequest:
-			return nil
+		case err != nil:
+			return unfinished
+		case l.Type == session.TypeRequest:
+			return false
 		case l.Type == session.TypeFooter:
-			f, err := l.Footer()
-			if err != nil {
-				return nil
-			}
-			return f
+			reason, _ := l.Field("reason")
+			return !otherEnds[string(reason)]
 		}
 	}
-	return nil
+	return false
 }
+
+// otherEnds are the stop reasons, as JSON, that are no cancellation.
+var otherEnds = func() map[string]bool {
+	m := map[string]bool{}
+	for _, r := range []event.Reason{event.Completed, event.Unverified, event.Stuck, event.NoProgress, event.TurnLimit, event.ToolCallLimit,
+		event.TokenBudget, event.CostBudget, event.Deadline, event.PolicyStopped, event.WaitingForApproval, event.WaitingForEvent,
+		event.EmptyResponse, event.ModelError, event.ProtocolError, event.ToolFailure, event.SealBroken, event.InternalError} {
+		m[`"`+string(r)+`"`] = true
+	}
+	return m
+}()
 
 // look returns the line i lines behind the next one, without taking any.
 func (t *tape) look(i int) (*session.Line, error) {
