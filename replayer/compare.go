@@ -97,21 +97,7 @@ func (r *replay) passed(l *session.Line, ev event.Event) {
 		r.after = fmt.Sprintf("turn %d: guard %s (%s): %s, %s", ev.Turn, ev.Name, ev.Mode, ev.Act, ev.Evidence)
 	}
 	r.tape.take()
-	if l.Type == session.TypeState {
-		r.foreseeCancel()
-	}
-}
-
-// foreseeCancel ends the replayed loop where an operator ended the recorded one
-// between two turns.
-func (r *replay) foreseeCancel() {
-	l, err := r.tape.peek()
-	if err != nil || l.Type != session.TypeFooter {
-		return
-	}
-	if f, err := l.Footer(); err == nil && f.Reason == event.CancelledRun {
-		r.cancel()
-	}
+	r.foreseeCancel(l.Type)
 }
 
 // otherType reports an event that the recording does not have at this place.

@@ -120,7 +120,8 @@ func (s *sums) call(l *session.Line) error {
 		return wrong(l, "id", "no call %.80q waits for a result", r.ID)
 	}
 	delete(s.open, r.ID)
-	if !problem {
+	notRun := r.Outcome == event.Cancelled && r.Text == event.NotRun || r.Outcome == event.PermissionDenied && r.Text == event.InLimbo
+	if !problem && !notRun {
 		s.calls++
 	}
 	return nil
