@@ -18,9 +18,16 @@ type sink struct{ r *replay }
 
 // Emit implements event.Sink.
 func (s sink) Emit(ev event.Event) error {
-	r := s.r
+	if err := s.r.hear(ev); err != nil || s.r.pass == nil {
+		return err
+	}
+	return s.r.pass.Emit(ev)
+}
+
+// hear compares one event, as long as there is something to compare it with.
+func (r *replay) hear(ev event.Event) error {
 	if r.settled {
-		return errStopped
+		return r.halt
 	}
 	if g, ok := ev.(*event.Guard); ok && r.current && g.Mode == string(guard.Shadow) {
 		r.shadow(g)
@@ -50,12 +57,15 @@ func (r *replay) compare(t session.Type, payload []byte, ev event.Event) error {
 	if l.Type != t {
 		return r.otherType(l, t, payload, ev)
 	}
-	diff, err := r.difference(l, payload)
+	struck := r.ladder.total()
+	diff, err := r.difference(l, payload, ev)
 	switch {
 	case err != nil:
 		return r.unreadable(l, err)
 	case diff == nil:
-		r.unequal++
+		if r.ladder.total() == struck {
+			r.unequal++
+		}
 		r.passed(l, ev)
 		return nil
 	}

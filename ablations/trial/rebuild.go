@@ -235,3 +235,18 @@ func Imported(h *session.Header) (from string, ok bool) {
 	}
 	return c.Imported, c.Imported != ""
 }
+
+// WithGuards is the configuration with other guard settings; everything else is
+// as recorded.
+func (r *Rebuilt) WithGuards(change func(guard.Settings) (guard.Settings, error)) (*Rebuilt, error) {
+	s := r.Config.Settings()
+	var err error
+	if s.Guards, err = change(s.Guards); err != nil {
+		return nil, err
+	}
+	cfg, err := loop.Freeze(s)
+	if err != nil {
+		return nil, err
+	}
+	return &Rebuilt{Config: cfg, Checks: r.Checks, Tools: r.Tools}, nil
+}
