@@ -12,7 +12,7 @@ import (
 // header; ask makes its model, nil makes simulated models only.
 func LiveTrial(find func(*session.Header) (*trial.Spec, error), ask func(*trial.Spec) (model.Model, error)) func(*session.Header, *trial.Rebuilt, workspace.Workspace) (*Live, error) {
 	if ask == nil {
-		ask = func(s *trial.Spec) (model.Model, error) { return s.NewModel() }
+		ask = func(s *trial.Spec) (model.Model, error) { return s.NewModel(nil) }
 	}
 	return func(h *session.Header, _ *trial.Rebuilt, ws workspace.Workspace) (*Live, error) {
 		spec, err := find(h)
