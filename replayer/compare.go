@@ -92,6 +92,8 @@ func (r *replay) next() (*session.Line, error) {
 func (r *replay) passed(l *session.Line, ev event.Event) {
 	r.rep.Lines++
 	switch ev := ev.(type) {
+	case *event.Request:
+		r.follow.params = session.Short(ev.Req.ParamsDigest)
 	case *event.State:
 		r.rep.Turns++
 	case *event.ToolResult:

@@ -2,6 +2,7 @@ package replayer
 
 import (
 	"github.com/harnessbench/harnessbench/ablations/trial"
+	"github.com/harnessbench/harnessbench/loop/clock"
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder/session"
@@ -27,6 +28,10 @@ func LiveTrial(find func(*session.Header) (*trial.Spec, error), ask func(*trial.
 		if err != nil {
 			return nil, err
 		}
-		return &Live{Model: m, Run: tools}, nil
+		live := &Live{Model: m, Run: tools}
+		if !trial.IsSimulated(spec.Model) {
+			live.Clock = clock.NewReal()
+		}
+		return live, nil
 	}
 }
