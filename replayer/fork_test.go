@@ -268,3 +268,29 @@ func TestForkRefuses(t *testing.T) {
 		t.Errorf("%v, %v", entries, err)
 	}
 }
+
+// Other waits change no request: all answers and results are the parent's, also
+// after the first wait that is another.
+func TestForkThatAsksTheSame(t *testing.T) {
+	list, err := builtin.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	waited := 0
+	for _, sc := range list {
+		path := record(t, t.TempDir(), sc.ID, "sim/weak", guard.ProfileDefault)
+		for name, live := range map[string]replayer.ForkOptions{"live": {Live: liveTrial(t)}, "offline": {}} {
+			live.Change = setGuard("retry", "base", "150ms")
+			f, _ := mustFork(t, path, live)
+			if f.Asked != 0 || f.Fork.Turns != f.Parent.Turns || f.End.Reason != f.Parent.Reason || f.End.Usage != f.Fork.Spared {
+				t.Errorf("%s %s: %s, %d asked, %d turns shared of %d, ended %s", sc.ID, name, f.Report.Reason, f.Asked, f.Fork.Turns, f.Parent.Turns, f.End.Reason)
+			}
+			if f.Report.Verdict != replayer.Exact {
+				waited++
+			}
+		}
+	}
+	if waited == 0 {
+		t.Error("no session waits before it asks again: nothing was tested")
+	}
+}
