@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/ablations/trial"
@@ -73,10 +74,15 @@ func (r *runner) trial(j job) (*meter, *trial.Outcome, error) {
 func (r *runner) prepare(j job) (*trial.Spec, *trial.Options, *meter) {
 	t := j.b.trials[j.at]
 	spec := r.spec(t)
-	m := &meter{pool: j.b.pool, ledger: r.ledger, prices: trial.Prices(t.Model)}
+	real := !trial.IsSimulated(t.Model)
+	m := &meter{pool: j.b.pool, ledger: r.ledger, prices: trial.Prices(t.Model, spec.Card), real: real}
+	sync := r.o.Sync
+	if real {
+		sync = r.o.SyncReal
+	}
 	return &spec, &trial.Options{
-		Session: filepath.Join(r.o.Dir, SessionsDir, t.SessionName()), Sync: r.o.Sync, Temp: r.temp, GradeTimeout: r.o.GradeTimeout,
-		Live: r.o.Live || !trial.IsSimulated(t.Model), Reopen: r.concurrency() > manyTrials,
+		Session: filepath.Join(r.o.Dir, SessionsDir, t.SessionName()), Sync: sync, Temp: r.temp, GradeTimeout: r.o.GradeTimeout,
+		Live: r.o.Live || real, Reopen: r.concurrency() > manyTrials, Provider: r.o.Provider, Wall: time.Now,
 		Model: func(live model.Model) model.Model {
 			if r.o.Wrap != nil {
 				live = r.o.Wrap(t, live)
@@ -90,7 +96,7 @@ func (r *runner) prepare(j job) (*trial.Spec, *trial.Options, *meter) {
 // spec makes the trial's specification.
 func (r *runner) spec(t *design.Trial) trial.Spec {
 	s := trial.Spec{Scenario: t.Scenario, Model: t.Model, Arm: t.Arm.Name, Guards: t.Arm.Guards, Prompt: t.Arm.Prompt,
-		Repetition: t.Repetition, Seed: r.plan.Suite.Seed}
+		Repetition: t.Repetition, Seed: r.plan.Suite.Seed, Card: r.plan.Card(t.Model)}
 	if r.plan.Suite.Coupling == design.Independent {
 		s.Salt = t.Arm.Name
 	}
@@ -175,7 +181,7 @@ func (r *runner) recall(b *block) error {
 		if b.recordings[i] = path; path == "" || b.pool == nil {
 			continue
 		}
-		prices := trial.Prices(t.Model)
+		prices := trial.Prices(t.Model, r.plan.Card(t.Model))
 		err = replayer.Answers(path, func(req *model.Request, resp *model.Response) {
 			if b.pool.offer(keyOf(req), resp) {
 				r.ledger.pay(resp.Model, resp.Usage, prices)

@@ -23,6 +23,9 @@ func (r *runner) entry(t *design.Trial, out *trial.Outcome, spent spending, down
 		SpentTokens: &spent.tokens,
 		Session:     t.SessionName(), SessionDigest: out.Digest.String(), Guards: tally.GuardCounts(t.Arm.Guards),
 	}
+	if real := out.Real; real != nil {
+		row.StartedAt, row.EndedAt, row.HarnessUS = &real.Began, &real.Ended, results.Micros(real.Harness)
+	}
 	if end.Cost.Known {
 		row.CostUSD = usdOf(end.Cost.Pico)
 	}
@@ -34,9 +37,8 @@ func (r *runner) entry(t *design.Trial, out *trial.Outcome, spent spending, down
 		row.Errored, row.ErrorClass, row.ErrorText = true, &class, &why
 		row.Verdict, row.Score = results.Ungraded, nil
 	}
-	if end.Usage.Unknown || !row.Simulated && tally.Answers == 0 {
-		// The provider did not say; whether one that never answered billed
-		// anything is not known either.
+	if end.Usage.Unknown {
+		// The provider did not say of every call what it used.
 		row.InputUncached, row.CacheRead, row.CacheWrite, row.Output, row.Reasoning = nil, nil, nil, nil, nil
 		row.CostUSD, row.SpentUSD, row.SpentTokens = nil, nil, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/harnessbench/harnessbench/ablations/design"
+	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/results"
 )
 
@@ -66,7 +67,7 @@ func (r *runner) reopen(lock []byte) error {
 	}
 	whole := r.wholeBlocks(c.Trials())
 	j, kept, err := results.ResumeJournal(path, func(t *results.Trial) bool {
-		return !whole[blockOf(t)] || t.ErrorClass != nil && *t.ErrorClass == results.ErrorInternal
+		return !whole[blockOf(t)] || again(t)
 	})
 	if err != nil {
 		return err
@@ -86,6 +87,12 @@ type blockID struct {
 
 func blockOf(t *results.Trial) blockID { return blockID{t.Scenario, t.Model, t.Repetition} }
 
+// again reports whether a journaled trial is run again: the harness itself failed
+// it, or the operator cancelled it.
+func again(t *results.Trial) bool {
+	return t.Outcome == string(event.CancelledRun) || t.ErrorClass != nil && *t.ErrorClass == results.ErrorInternal
+}
+
 // wholeBlocks says which blocks are journaled with all their trials, none of
 // which is to be run again.
 func (r *runner) wholeBlocks(rows []results.Trial) map[blockID]bool {
@@ -95,7 +102,7 @@ func (r *runner) wholeBlocks(rows []results.Trial) map[blockID]bool {
 		want[blockID{t.Scenario.ID, t.Model, t.Repetition}]++
 	}
 	for i := range rows {
-		if c := rows[i].ErrorClass; c == nil || *c != results.ErrorInternal {
+		if !again(&rows[i]) {
 			have[blockOf(&rows[i])]++
 		}
 	}

@@ -32,8 +32,15 @@ const workDir = ".work"
 type RunOptions struct {
 	Dir         string       // the run folder: empty, or one to resume
 	Resume      bool         // Dir holds an unfinished run of this very plan
-	Concurrency int          // trials at a time; 0 = the suite's, else twice the number of CPUs
-	Sync        session.Sync // when sessions are forced to disk
+	Concurrency int          // trials at a time; 0 = the suite's, else as many as the models can use
+	Sync        session.Sync // when sessions on simulated models are forced to disk
+	SyncReal    session.Sync // and those on other models, whose answers cost money and time
+	// Provider makes the models that are not simulated.
+	Provider trial.Provider
+	// Places says how many trials on models of a provider run at a time where
+	// nobody says how many trials do: more would only wait for each other. Nil, or
+	// 0 = as many as there are places.
+	Places func(provider string) int
 	// Stop, once closed, lets running trials finish and starts no more.
 	Stop <-chan struct{}
 	// GradeTimeout is what the graders of one trial may take, in real time; 0 = as
@@ -78,18 +85,7 @@ func Run(ctx context.Context, p *design.Plan, o RunOptions) (_ Progress, err err
 	if r.concurrency() > manyTrials {
 		defer debug.SetGCPercent(debug.SetGCPercent(manyTrialsGC))
 	}
-	work := make(chan job)
-	var wg sync.WaitGroup
-	for range r.concurrency() {
-		wg.Go(func() {
-			for j := range work {
-				r.one(j)
-			}
-		})
-	}
-	all := r.feed(ctx, work)
-	close(work)
-	wg.Wait()
+	all := r.work(ctx)
 	r.progress.Cut = r.progress.Planned - r.progress.Before - r.progress.Done
 	switch {
 	case r.err != nil:
@@ -139,8 +135,9 @@ type block struct {
 
 // job is one trial of a block.
 type job struct {
-	b  *block
-	at int
+	b    *block
+	at   int
+	lane *lane // whose place it takes
 }
 
 func newRunner(p *design.Plan, o RunOptions) (_ *runner, err error) {
@@ -235,13 +232,36 @@ func (r *runner) concurrency() int {
 	}
 	n := r.o.Concurrency
 	if n == 0 {
-		n = r.plan.Suite.Concurrency
-	}
-	if n == 0 {
-		// Simulated trials spend a part of their time in waits for the disk.
-		n = 2 * runtime.GOMAXPROCS(0)
+		n = Concurrency(r.plan.Suite, r.o.Places)
 	}
 	return max(1, min(n, len(r.plan.Trials)))
+}
+
+// Concurrency is how many trials of a suite run at a time when nobody says: what
+// the suite does, else the sum of what its providers can use. Simulated models
+// use the CPUs. Providers that set no bound, as in RunOptions.Places, do too.
+func Concurrency(s *design.Suite, places func(provider string) int) int {
+	if s.Concurrency > 0 {
+		return s.Concurrency
+	}
+	sum, seen := 0, map[string]bool{}
+	for _, m := range s.Models {
+		name := trial.ProviderOf(m)
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		n := 0
+		if places != nil && !trial.IsSimulated(m) {
+			n = places(name)
+		}
+		if n == 0 {
+			// Trials spend a part of their time in waits for the disk.
+			n = 2 * runtime.GOMAXPROCS(0)
+		}
+		sum += n
+	}
+	return sum
 }
 
 // manyTrials is how many trials at a time may each hold a file open.
@@ -260,38 +280,59 @@ func (r *runner) simulated() bool {
 	return true
 }
 
-// feed hands out trials in order, block after block, and reports whether all
-// were. Once a block was cut no other is begun.
-func (r *runner) feed(ctx context.Context, work chan<- job) bool {
-	for _, b := range r.blocks {
-		b.ctx, b.stop = context.WithCancel(ctx)
-		if r.o.Resume {
-			if err := r.recall(b); err != nil {
-				r.fail(err)
-				return false
-			}
+// work runs the trials, and reports whether all were. Once a block was cut no
+// other is begun.
+func (r *runner) work(ctx context.Context) bool {
+	places := r.concurrency()
+	q := newQueue(r.blocks, places, func(provider string) int {
+		if r.o.Concurrency > 0 || r.plan.Suite.Concurrency > 0 || r.o.Places == nil || trial.IsSimulated(provider+"/") {
+			return 0 // who says how many trials run at a time means it
 		}
-		for at := range b.trials {
-			select {
-			case <-r.o.Stop:
-				return false
-			case <-ctx.Done():
-				return false
-			default:
-			}
-			if at == 0 && r.broke() {
-				return true
-			}
-			select {
-			case work <- job{b, at}:
-			case <-r.o.Stop:
-				return false
-			case <-ctx.Done():
-				return false
-			}
+		return r.o.Places(provider)
+	})
+	q.ended = r.broke
+	q.halt = func() bool {
+		select {
+		case <-r.o.Stop:
+			return true
+		default:
+			return ctx.Err() != nil
 		}
 	}
-	return true
+	q.begin = func(b *block) (err error) {
+		b.ctx, b.stop = context.WithCancel(ctx)
+		if r.o.Resume {
+			if err = r.recall(b); err != nil {
+				r.fail(err)
+			}
+		}
+		return err
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-r.o.Stop:
+		case <-ctx.Done():
+		case <-done:
+		}
+		q.wake()
+	}()
+	var wg sync.WaitGroup
+	for range places {
+		wg.Go(func() {
+			for {
+				j, ok := q.take()
+				if !ok {
+					return
+				}
+				r.one(j)
+				q.done(j)
+			}
+		})
+	}
+	wg.Wait()
+	return q.all()
 }
 
 // broke reports whether the budget is used up.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/session"
@@ -122,9 +123,13 @@ func (b *rowBuilder) header(l *session.Line) error {
 		return fmt.Errorf("header, config: %w", err)
 	}
 	b.model, b.prices = h.Model, c.Prices
-	// The trial's row says what nobody knows, as for a recording of another tool:
-	// a session that says nothing of tokens and times reads like one with none.
-	b.known.usage, b.known.times = b.trial.InputUncached != nil, b.trial.ModelUS != nil
+	b.known.usage, b.known.times = true, true
+	if _, imported := trial.Imported(h); imported || h.Simulated {
+		// The trial's row says what another tool did not record: its session says
+		// nothing of tokens and times, and reads like one with none. A session on a
+		// real model says for each call what the provider told.
+		b.known.usage, b.known.times = b.trial.InputUncached != nil, b.trial.ModelUS != nil
+	}
 	return nil
 }
 
@@ -262,11 +267,11 @@ func (b *rowBuilder) call(l *session.Line, row results.ModelCall, called string,
 	if b.known.times {
 		row.ElapsedUS, row.WaitUS = results.Micros(elapsed), results.Micros(wait)
 	}
-	c := callCost{unknown: true}
-	if b.known.usage {
+	c, counted := callCost{unknown: true}, b.known.usage && !u.Unknown
+	if counted {
 		row.InputUncached, row.CacheRead, row.CacheWrite, row.Output, row.Reasoning = &u.InputUncached, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Reasoning
-		if p, ok := b.prices[called]; ok {
-			c = p.cost(&u)
+		if p, ok := b.prices[called]; ok || u == (model.Usage{}) {
+			c = p.cost(&u) // nothing costs nothing, whatever the price
 		}
 	}
 	row.CostUSD = c.usd()
@@ -276,7 +281,10 @@ func (b *rowBuilder) call(l *session.Line, row results.ModelCall, called string,
 	}
 	turn.ModelCalls++
 	b.costs[lane.turn].add(c)
-	if b.known.usage {
+	switch {
+	case !counted:
+		turn.InputUncached, turn.CacheRead, turn.CacheWrite, turn.Output, turn.Reasoning = nil, nil, nil, nil, nil
+	case turn.InputUncached != nil:
 		*turn.InputUncached += u.InputUncached
 		*turn.CacheRead += u.CacheRead
 		*turn.CacheWrite += u.CacheWrite

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/harnessbench/harnessbench/loop"
 	"github.com/harnessbench/harnessbench/loop/model"
@@ -93,6 +94,7 @@ type meter struct {
 	ledger *ledger
 	prices map[string]loop.Prices
 	uses   []use
+	real   bool // the model takes real time
 }
 
 // note counts a call. What is never shared is summed up a model: a trial that
@@ -118,13 +120,14 @@ func (m *meter) note(u use) {
 // Generate implements model.Model.
 func (m *meter) Generate(ctx context.Context, req *model.Request, onDelta func(model.Delta)) (*model.Response, error) {
 	if m.pool == nil {
-		return m.ask(ctx, req, onDelta)
+		resp, _, err := m.ask(ctx, req, onDelta)
+		return resp, err
 	}
 	for {
 		e, mine := m.pool.join(keyOf(req))
 		if mine {
-			resp, err := m.ask(ctx, req, onDelta)
-			m.share(req, e, resp)
+			resp, took, err := m.ask(ctx, req, onDelta)
+			m.share(req, e, resp, took)
 			return resp, err
 		}
 		select {
@@ -143,21 +146,53 @@ func (m *meter) Generate(ctx context.Context, req *model.Request, onDelta func(m
 // an answer that is late for this call, is never shared.
 //
 //go:noinline
-func (m *meter) share(req *model.Request, e *answer, resp *model.Response) {
-	if late(req, resp) {
+func (m *meter) share(req *model.Request, e *answer, resp *model.Response, took time.Duration) {
+	switch {
+	case late(req, took):
 		resp = nil
+	case resp != nil && m.real:
+		r := *resp
+		r.Elapsed = took // whoever gets it did not measure
+		if resp = &r; r.Model == "" {
+			r.Model = req.Params.Model
+		}
 	}
 	m.pool.settle(keyOf(req), e, resp)
 }
 
-// ask makes the call itself, inside the budgets.
-func (m *meter) ask(ctx context.Context, req *model.Request, onDelta func(model.Delta)) (*model.Response, error) {
+// ask makes the call itself, inside the budgets, and says how long it took.
+func (m *meter) ask(ctx context.Context, req *model.Request, onDelta func(model.Delta)) (*model.Response, time.Duration, error) {
 	hold, err := m.ledger.reserve(req, m.prices)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	began := time.Now()
 	resp, err := m.Model.Generate(ctx, req, onDelta)
-	m.account(hold, req, resp, err)
+	var took time.Duration
+	switch {
+	case m.real:
+		// An answer that took no time would be measured again where it is shared.
+		took = max(time.Since(began).Truncate(time.Microsecond), time.Microsecond)
+		resp, err = undeclared(resp, err)
+	case resp != nil:
+		took = resp.Elapsed
+	}
+	m.account(hold, req, resp, err, took)
+	return resp, took, err
+}
+
+// undeclared is what a call gave, without what an adapter may say of its time:
+// the trial's clock measures that.
+func undeclared(resp *model.Response, err error) (*model.Response, error) {
+	if resp != nil && resp.Elapsed != 0 {
+		r := *resp
+		r.Elapsed, resp = 0, &r
+	}
+	var e *model.Error
+	if errors.As(err, &e) && e.Elapsed != 0 {
+		f := *e
+		f.Elapsed, err = 0, &f
+	}
 	return resp, err
 }
 
@@ -165,10 +200,14 @@ func (m *meter) ask(ctx context.Context, req *model.Request, onDelta func(model.
 // what it held.
 //
 //go:noinline
-func (m *meter) account(hold reservation, req *model.Request, resp *model.Response, err error) {
+func (m *meter) account(hold reservation, req *model.Request, resp *model.Response, err error, took time.Duration) {
 	if err == nil && resp != nil {
-		m.ledger.settle(hold, resp.Model, resp.Usage, m.prices)
-		m.note(use{key: keyOf(req), id: resp.Model, usage: resp.Usage, own: late(req, resp)})
+		id := resp.Model
+		if id == "" {
+			id = req.Params.Model
+		}
+		m.ledger.settle(hold, id, resp.Usage, m.prices)
+		m.note(use{key: keyOf(req), id: id, usage: resp.Usage, own: late(req, took)})
 		return
 	}
 	var merr *model.Error
@@ -180,11 +219,9 @@ func (m *meter) account(hold reservation, req *model.Request, resp *model.Respon
 	m.ledger.settle(hold, req.Params.Model, usage, m.prices)
 }
 
-// late reports whether an answer declares to take longer than its call may: the
-// loop takes it for an error.
-func late(req *model.Request, resp *model.Response) bool {
-	return resp != nil && req.Timeout > 0 && resp.Elapsed > req.Timeout
-}
+// late reports whether a call took longer than it may: the loop takes its answer
+// for an error.
+func late(req *model.Request, took time.Duration) bool { return req.Timeout > 0 && took > req.Timeout }
 
 // failed notes a call of a resumed trial that gave no answer and was billed.
 func (m *meter) failed(req *model.Request, e *model.Error) {

@@ -57,12 +57,15 @@ func (r *replay) compare(t session.Type, payload []byte, ev event.Event) error {
 	if l.Type != t {
 		return r.otherType(l, t, payload, ev)
 	}
-	diff, err := r.difference(l, payload)
+	struck := r.ladder.total()
+	diff, err := r.difference(l, payload, ev)
 	switch {
 	case err != nil:
 		return r.unreadable(l, err)
 	case diff == nil:
-		r.unequal++
+		if r.ladder.total() == struck {
+			r.unequal++
+		}
 		r.passed(l, ev)
 		return nil
 	}
@@ -89,6 +92,8 @@ func (r *replay) next() (*session.Line, error) {
 func (r *replay) passed(l *session.Line, ev event.Event) {
 	r.rep.Lines++
 	switch ev := ev.(type) {
+	case *event.Request:
+		r.follow.params = session.Short(ev.Req.ParamsDigest)
 	case *event.State:
 		r.rep.Turns++
 	case *event.ToolResult:

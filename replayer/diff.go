@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder/session"
@@ -26,7 +27,8 @@ type difference struct {
 // does not count, numbers count by their lexemes, annotations do not count.
 // Under another configuration the digest of inputs does not count either, since
 // the header is one of them.
-func (r *replay) difference(l *session.Line, payload []byte) (*difference, error) {
+// What a rung tolerates is taken out before.
+func (r *replay) difference(l *session.Line, payload []byte, ev event.Event) (*difference, error) {
 	rec, err := decodePayload(l.Payload())
 	if err != nil {
 		return nil, err
@@ -48,6 +50,7 @@ func (r *replay) difference(l *session.Line, payload []byte) (*difference, error
 		delete(rec, "inputs")
 		delete(act, "inputs")
 	}
+	r.ladder.apply(l.Type, rec, act, ev)
 	return firstDifference("", rec, act), nil
 }
 

@@ -2,6 +2,7 @@ package replayer
 
 import (
 	"github.com/harnessbench/harnessbench/ablations/trial"
+	"github.com/harnessbench/harnessbench/loop/clock"
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder/session"
@@ -12,7 +13,7 @@ import (
 // header; ask makes its model, nil makes simulated models only.
 func LiveTrial(find func(*session.Header) (*trial.Spec, error), ask func(*trial.Spec) (model.Model, error)) func(*session.Header, *trial.Rebuilt, workspace.Workspace) (*Live, error) {
 	if ask == nil {
-		ask = func(s *trial.Spec) (model.Model, error) { return s.NewModel() }
+		ask = func(s *trial.Spec) (model.Model, error) { return s.NewModel(nil) }
 	}
 	return func(h *session.Header, _ *trial.Rebuilt, ws workspace.Workspace) (*Live, error) {
 		spec, err := find(h)
@@ -27,6 +28,10 @@ func LiveTrial(find func(*session.Header) (*trial.Spec, error), ask func(*trial.
 		if err != nil {
 			return nil, err
 		}
-		return &Live{Model: m, Run: tools}, nil
+		live := &Live{Model: m, Run: tools}
+		if !trial.IsSimulated(spec.Model) {
+			live.Clock = clock.NewReal()
+		}
+		return live, nil
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/graders"
@@ -14,6 +15,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/tool"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder"
 	"github.com/harnessbench/harnessbench/recorder/session"
@@ -26,6 +28,15 @@ type Options struct {
 	// session's scenario and arm. Nil replays under the recorded one. An error of it
 	// says that there is none today: the session is then not replayed (NOOP).
 	Current func(h *session.Header) (*trial.Rebuilt, error)
+	// Again executes tool calls again, on the recorded initial tree, and compares
+	// what they give (--tools=live). A recorded call keeps the time it took.
+	Again bool
+	// Trial finds the trial that the session at path records, for what its header
+	// does not hold: what mock tools answer, and the model. It is needed for Again
+	// where a session has mock tools; an error makes such a session NOOP.
+	Trial func(path string, h *session.Header) (*trial.Spec, error)
+	// Tolerant lists the rungs, in the order in which they are tried.
+	Tolerant []Rung
 }
 
 // File replays one session file. What is wrong with the session is in the
@@ -91,16 +102,20 @@ func replayInto(ctx context.Context, rd *session.Reader, blobs session.Blobs, na
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := &replay{tape: &tape{rd: rd}, blobs: blobs, cancel: cancel, current: o.Current != nil,
-		left: left, rep: &Report{Path: name, Verdict: Exact}}
+		left: left, rep: &Report{Path: name, Verdict: Exact}, ladder: newLadder(o.Tolerant)}
 	cfg, err := r.configure(o)
 	if err != nil {
 		return nil, err
+	}
+	if cfg != nil && o.Again && !r.bindTools(&o) {
+		cfg = nil
 	}
 	if cfg != nil {
 		if err := r.run(ctx, cfg, true); err != nil {
 			return nil, err
 		}
 	}
+	r.rep.Tolerated = r.ladder.report()
 	return r.rep, nil
 }
 
@@ -124,6 +139,10 @@ type replay struct {
 	effects effects    // what the tools do; nil = anything
 	driven  *Driven    // counts; may be nil
 	hooks   *Resumption
+	follow  following
+
+	again  tool.Runner // executes calls again; nil = results are served
+	ladder ladder
 
 	settled bool   // the verdict stands; nothing more is compared
 	onward  bool   // onto has taken over
@@ -148,6 +167,7 @@ func (r *replay) settle(v Verdict, reason string) error {
 		r.halt = fmt.Errorf("%w: %s", ErrChanged, reason)
 	case r.onto != nil && v.Exit() == 1:
 		r.onward = true
+		r.follow.on = r.follow.on && r.rep.Divergence != nil
 	default:
 		r.halt = errStopped
 	}
@@ -303,9 +323,15 @@ func (r *replay) conclude() {
 		r.settle(Noop, "the session has no model call: nothing was replayed")
 		return
 	}
+	var why []string
 	if r.unequal > 0 {
-		r.rep.Verdict = Normalised
-		r.rep.Reason = fmt.Sprintf("%d lines are equal in meaning, not in bytes", r.unequal)
+		why = append(why, fmt.Sprintf("%d lines are equal in meaning, not in bytes", r.unequal))
+	}
+	if needed := r.ladder.needed(); needed != "" {
+		why = append(why, "tolerated: "+needed)
+	}
+	if why != nil {
+		r.rep.Verdict, r.rep.Reason = Normalised, strings.Join(why, "; ")
 	}
 	// The footer was compared; what follows it must be nothing.
 	if _, err := r.tape.rd.Next(); err != nil && !errors.Is(err, io.EOF) {

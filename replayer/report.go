@@ -38,6 +38,10 @@ type Report struct {
 	Unused     int         `json:"unused,omitempty"` // recorded model answers that the loop never asked for
 	Reason     string      `json:"reason,omitempty"` // one line; empty when Exact
 	Divergence *Divergence `json:"divergence,omitempty"`
+	// Tolerated says for every rung of the replay how often it was needed.
+	Tolerated []Tolerated `json:"tolerated,omitempty"`
+	// Recorded is the session that was written beside under --record-missing.
+	Recorded string `json:"recorded,omitempty"`
 	// Shadow lists firings in shadow under --config=current: what these guards
 	// would have done is no divergence.
 	Shadow []string `json:"shadow,omitempty"`

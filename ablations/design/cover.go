@@ -1,10 +1,6 @@
 package design
 
-import (
-	"math"
-
-	"github.com/harnessbench/harnessbench/results/pricing"
-)
+import "math"
 
 // Cover says whether a budget of the suite covers the plan.
 type Cover struct {
@@ -43,13 +39,14 @@ func (p *Plan) Covers(e *Estimate) []Cover {
 func (p *Plan) firstCall() (usd, tokens float64) {
 	usd, tokens = math.Inf(1), math.Inf(1)
 	for _, sc := range p.Scenarios {
-		output := float64(sc.Limits.MaxTokens)
-		if output == 0 {
-			output = AssumedOutput
-		}
-		tokens = min(tokens, output)
 		for _, m := range p.Suite.Models {
-			if q, ok := pricing.Simulated().Lookup(m); ok && q.Output != nil {
+			most, _ := p.bounds(sc, m)
+			output := float64(most)
+			if most == 0 {
+				output = AssumedOutput
+			}
+			tokens = min(tokens, output)
+			if q, known := p.price(m); known {
 				usd = min(usd, output*float64(*q.Output)/1e12)
 			}
 		}

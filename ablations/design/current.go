@@ -42,6 +42,9 @@ func Current(suite string) (func(*session.Header) (*trial.Rebuilt, error), error
 			return nil, err
 		}
 		spec := trial.Spec{Scenario: sc, Model: h.Model, Arm: arm.Name, Guards: arm.Guards, Prompt: arm.Prompt, Repetition: h.Repetition, Seed: seed}
+		if spec.Card, err = trial.RecordedCard(h); err != nil {
+			return nil, err
+		}
 		if s.Coupling == Independent {
 			spec.Salt = arm.Name // as the runner does
 		}

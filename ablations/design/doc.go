@@ -7,7 +7,8 @@
 //  2. [Suite.Expand] makes the arms explicit: those written and those of the
 //     design, with every compared guard in shadow where an arm has it off, so that
 //     exposure is known in all arms; and the comparisons.
-//  3. [NewPlan] crosses scenarios x models x arms x repetitions into trials, in
+//  3. [Suite.Use] looks models that are not simulated up in a models file.
+//     [NewPlan] crosses scenarios x models x arms x repetitions into trials, in
 //     blocks of one (scenario, model, repetition) that are shuffled by the seed.
 //     [Plan.Shard] takes whole blocks, [Plan.Estimate] and [Plan.Covers] say what
 //     the plan takes.

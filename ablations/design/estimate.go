@@ -2,11 +2,11 @@ package design
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/results"
-	"github.com/harnessbench/harnessbench/results/pricing"
 	"github.com/harnessbench/harnessbench/scenarios"
 )
 
@@ -91,7 +91,7 @@ func (p *Plan) Estimate(earlier []results.Trial) Estimate {
 		if row == nil {
 			row = &EstimateRow{Scenario: k.scenario, Model: k.model, Arms: len(b.Trials), Worst: nothing()}
 			for i := range b.Trials {
-				one := worstOf(&b.Trials[i])
+				one := p.worstOf(&b.Trials[i])
 				row.Worst = row.Worst.Add(one) // of one block; multiplied below
 				e.LongestTrial = max(e.LongestTrial, time.Duration(*one.Seconds*float64(time.Second)))
 			}
@@ -101,7 +101,7 @@ func (p *Plan) Estimate(earlier []results.Trial) Estimate {
 		row.Trials += len(b.Trials)
 	}
 	for _, sc := range p.Scenarios {
-		if sc.Limits.MaxTokens == 0 {
+		if p.openEnded(sc) {
 			e.AssumedOutput++
 		}
 		for _, m := range p.Suite.Models {
@@ -121,6 +121,14 @@ func (p *Plan) Estimate(earlier []results.Trial) Estimate {
 	return e
 }
 
+// openEnded reports whether answers in a scenario have no bound on some model.
+func (p *Plan) openEnded(sc *scenarios.Scenario) bool {
+	return slices.ContainsFunc(p.Suite.Models, func(m string) bool {
+		most, _ := p.bounds(sc, m)
+		return most == 0
+	})
+}
+
 // Duration is the time that trials take side by side: their sum shared out, and
 // never less than the longest of them.
 func Duration(seconds float64, longest time.Duration, concurrency int) time.Duration {
@@ -133,26 +141,27 @@ func Duration(seconds float64, longest time.Duration, concurrency int) time.Dura
 
 // worstOf is the most that one trial can take. Limits stop it before the next
 // call, so the last call may go beyond them.
-func worstOf(t *Trial) Need {
+func (p *Plan) worstOf(t *Trial) Need {
 	sc, g := t.Scenario, t.Arm.Guards
+	maxTokens, size := p.bounds(sc, t.Model)
 	turns, tokens, cost, wall := caps(sc, g)
 	attempts := int64(1)
 	if g.Mode("retry") == guard.Enforce {
 		attempts = g.Param("retry", "attempts")
 	}
-	output := int64(sc.Limits.MaxTokens)
+	output := int64(maxTokens)
 	if output == 0 {
 		output = AssumedOutput
 	}
 	if g.Mode("truncated_empty") == guard.Enforce {
 		attempts += g.Param("truncated_empty", "retries")
-		if sc.Limits.MaxTokens > 0 && g.Param("truncated_empty", "retries") > 0 {
+		if maxTokens > 0 && g.Param("truncated_empty", "retries") > 0 {
 			output *= g.Param("truncated_empty", "factor_cap")
 		}
 	}
 	calls := float64(turns) * float64(attempts)
 	out := Need{Calls: &calls, Seconds: new(wall.Seconds())}
-	window := float64(sc.Limits.ContextWindow)
+	window := float64(size)
 	if window == 0 {
 		return out // nobody says how large a request can be
 	}
@@ -163,8 +172,8 @@ func worstOf(t *Trial) Need {
 		in = min(in, max(0, most-answers))
 	}
 	out.Tokens = new(in + answers)
-	price, ok := pricing.Simulated().Lookup(t.Model)
-	if !ok || !priced(t.Model) {
+	price, known := p.price(t.Model)
+	if !known {
 		return out
 	}
 	perIn := float64(max(*price.Input, *price.CacheRead, *price.CacheWrite)) / 1e12

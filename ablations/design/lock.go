@@ -34,6 +34,7 @@ type Lock struct {
 	Errors      float64        `yaml:"errors_allow,omitempty"`
 	Models      []string       `yaml:"models"`
 	Prices      *LockPrices    `yaml:"prices,omitempty"`
+	ModelsFile  *LockModels    `yaml:"models_file,omitempty"`
 	Scenarios   []LockScenario `yaml:"scenarios"`
 	Prompts     []LockPrompt   `yaml:"prompts,omitempty"`
 	Arms        []LockArm      `yaml:"arms"`
@@ -76,7 +77,8 @@ type LockBudgets struct {
 	TrialMicroUSD int64 `yaml:"trial_micro_usd,omitempty"`
 }
 
-// LockPrices is the price table that costs were computed with.
+// LockPrices is the table of the simulated models' prices. Those of others stand in
+// ModelsFile.
 type LockPrices struct {
 	Date   string `yaml:"date"`
 	Digest string `yaml:"digest"` // over the prices of the suite's models
@@ -110,7 +112,7 @@ func (p *Plan) Lock() Lock {
 	s := p.Suite
 	l := Lock{Schema: LockSchema, Name: s.Name, Suite: s.Digest, Seed: s.Seed, Repetitions: s.Repetitions,
 		Concurrency: s.Concurrency, Coupling: s.Coupling, Errors: s.Errors.Allow, Models: s.Models,
-		Prices: lockPrices(s.Models), Comparisons: p.Comparisons, Gates: s.Gates}
+		Prices: lockPrices(s.Models), ModelsFile: s.cards.lock(s.Models), Comparisons: p.Comparisons, Gates: s.Gates}
 	if x := s.Limits; x != (Limits{Pos: x.Pos}) {
 		l.Limits = &LockLimits{Turns: x.Turns, ToolCalls: x.ToolCalls, Tokens: x.Tokens, CostMicroUSD: x.CostMicroUSD}
 		if x.Wall > 0 {

@@ -34,6 +34,9 @@ func PlanFromLock(l Lock, dir string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.cards, err = l.ModelsFile.cards(); err != nil {
+		return nil, err
+	}
 	p := &Plan{Suite: s, Comparisons: l.Comparisons}
 	if p.Arms, err = l.arms(); err != nil {
 		return nil, err

@@ -10,7 +10,6 @@ import (
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/results"
-	"github.com/harnessbench/harnessbench/results/pricing"
 	"github.com/harnessbench/harnessbench/scenarios"
 )
 
@@ -172,7 +171,7 @@ func (p *Plan) checkNames() error {
 // a mistake in an oracle script, a cost budget on a model without a price.
 func (p *Plan) check() error {
 	for _, m := range p.Suite.Models {
-		if p.Suite.Budgets.Money() && !priced(m) {
+		if _, known := p.price(m); !known && p.Suite.Budgets.Money() {
 			return p.Suite.Budgets.Errorf("remove the budget in USD, or give the model a price", "the price of %s is unknown", m)
 		}
 		on := p.armsOn(m)
@@ -199,18 +198,12 @@ func (p *Plan) try(sc *scenarios.Scenario, model string, a *Arm) error {
 			return fmt.Errorf("%s: stresses and controls name guards, and there is no guard %q; there are %s", sc.Source, name, strings.Join(guard.Names(), ", "))
 		}
 	}
-	spec := trial.Spec{Scenario: sc, Model: model, Arm: a.Name, Guards: a.Guards, Prompt: a.Prompt, Seed: p.Suite.Seed}
-	if _, err := spec.Rebuilt(); err != nil {
-		return err
+	spec := trial.Spec{Scenario: sc, Model: model, Arm: a.Name, Guards: a.Guards, Prompt: a.Prompt, Seed: p.Suite.Seed, Card: p.Card(model)}
+	if _, err := spec.Rebuilt(); err != nil || spec.Card != nil {
+		return err // where a model of the models file is reached is looked up by who runs it
 	}
-	_, err := spec.NewModel()
+	_, err := spec.NewModel(nil)
 	return err
-}
-
-// priced reports whether every class of a model's tokens has a known price.
-func priced(model string) bool {
-	q, ok := pricing.Simulated().Lookup(model)
-	return ok && q.Input != nil && q.CacheRead != nil && q.CacheWrite != nil && q.Output != nil
 }
 
 // Block is the trials of one (scenario, model, repetition): what shares model

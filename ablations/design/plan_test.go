@@ -154,7 +154,7 @@ func TestPlanErrors(t *testing.T) {
 	}
 	for _, c := range []struct{ text, want string }{
 		{base("[sim/nobody]", "[{name: a}]", ""), `no simulated model "sim/nobody"`},
-		{base("[acme/large]", "[{name: a}]", ""), "model acme/large: no adapter"},
+		{base("[acme/large]", "[{name: a}]", ""), "model acme/large: nothing here reaches its provider"},
 		{base("[acme/large]", "[{name: a}]", "budgets: {usd: 1}\n"), "suite.yaml:6:10: the price of acme/large is unknown; remove the budget in USD"},
 		{base("[sim/weak]", "[{name: "+strings.Repeat("a", 100)+"}]", ""), ""},
 		{base("[sim/"+strings.Repeat("w", 96)+"]", "[{name: "+strings.Repeat("a", 100)+"}]", "repetitions: 100000\n"), "would have names of more than 230 bytes"},

@@ -45,6 +45,7 @@ type Suite struct {
 
 	node   *strictyaml.Node // the file, for places of mistakes
 	folder string           // where relative scenarios and prompts begin
+	cards  *cards           // of models that are not simulated; nil = none was looked up
 }
 
 // Bounds of a suite.

@@ -17,6 +17,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/tool/builtin"
 	"github.com/harnessbench/harnessbench/loop/tool/mock"
 	"github.com/harnessbench/harnessbench/recorder/session"
+	"github.com/harnessbench/harnessbench/results/pricing"
 )
 
 // extra is the part of a configuration that the loop keeps but does not read.
@@ -205,6 +206,25 @@ func RecordedSeed(h *session.Header) (uint64, error) {
 	return c.Seed, nil
 }
 
+// RecordedCard is how the model of a session was asked, as far as its header
+// says; nil for a simulated one. The models file of that time is not needed.
+func RecordedCard(h *session.Header) (*Card, error) {
+	if IsSimulated(h.Model) {
+		return nil, nil
+	}
+	var c configJSON
+	if err := json.Unmarshal(h.Config, &c); err != nil {
+		return nil, fmt.Errorf("header, config: %w", err)
+	}
+	card := &Card{MaxTokens: c.Params.MaxTokens, Temperature: c.Params.Temperature, TopP: c.Params.TopP,
+		Seed: c.Params.Seed != nil, Window: c.Window}
+	if p, ok := c.Prices[h.Model]; ok {
+		micro := func(n int64) *pricing.Micro { return new(pricing.Micro(n)) }
+		card.Price = pricing.Price{Model: h.Model, Input: micro(p.InputUncached), CacheRead: micro(p.CacheRead), CacheWrite: micro(p.CacheWrite), Output: micro(p.Output)}
+	}
+	return card, nil
+}
+
 // Imported reports whether a session came from another tool, and which.
 func Imported(h *session.Header) (from string, ok bool) {
 	var c struct {
@@ -219,9 +239,17 @@ func Imported(h *session.Header) (from string, ok bool) {
 // WithGuards is the configuration with other guard settings; everything else is
 // as recorded.
 func (r *Rebuilt) WithGuards(change func(guard.Settings) (guard.Settings, error)) (*Rebuilt, error) {
+	return r.With(func(s *loop.Settings) (err error) {
+		s.Guards, err = change(s.Guards)
+		return err
+	})
+}
+
+// With is the configuration with other settings. Tools and checks stay: what
+// change makes of the specs is not looked at.
+func (r *Rebuilt) With(change func(*loop.Settings) error) (*Rebuilt, error) {
 	s := r.Config.Settings()
-	var err error
-	if s.Guards, err = change(s.Guards); err != nil {
+	if err := change(&s); err != nil {
 		return nil, err
 	}
 	cfg, err := loop.Freeze(s)

@@ -37,6 +37,10 @@ type Options struct {
 	// Overwrite replaces a finished session of that name; without it one is an
 	// error.
 	Overwrite bool
+	// Provider makes the model where it is not a simulated one.
+	Provider Provider
+	// Wall is the machine's clock, for Outcome.Real; nil = that is left out.
+	Wall func() time.Time
 	// Model, when set, wraps the trial's model: sharing, budgets, limits.
 	Model func(model.Model) model.Model
 	// Drive, when set, may change what the loop acts through before it starts: a
@@ -51,6 +55,7 @@ type Outcome struct {
 	Overall  graders.Overall
 	Verdicts []graders.Verdict
 	Digest   model.Digest // of the session, as in its footer
+	Real     *RealTime    // nil on simulated models: nothing real passes there
 }
 
 // Run runs one trial: tree, loop, session, graders. The error is not nil only
@@ -75,14 +80,15 @@ func (s *Spec) run(ctx context.Context, o *Options) (out *Outcome, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err = s.record(ctx, ws, file, o)
+	watch := s.startWatch(o)
+	out, err = s.record(ctx, ws, file, o, watch)
 	if cerr := file.Close(); err == nil {
 		err = cerr
 	}
 	if err != nil {
 		return nil, err
 	}
-	out.Digest = file.Digest()
+	out.Digest, out.Real = file.Digest(), watch.stop()
 	out.Overall, out.Verdicts = s.grade(ctx, o, ws, out)
 	return out, ws.failed()
 }
@@ -90,8 +96,8 @@ func (s *Spec) run(ctx context.Context, o *Options) (out *Outcome, err error) {
 // record runs the loop and writes its session. What is needed to
 // make the loop ready is left behind before it runs: a trial that waits for its
 // model stands on a small stack.
-func (s *Spec) record(ctx context.Context, ws *watched, file *session.File, o *Options) (*Outcome, error) {
-	l, tally, err := s.ready(ctx, ws, file, o)
+func (s *Spec) record(ctx context.Context, ws *watched, file *session.File, o *Options, watch *stopwatch) (*Outcome, error) {
+	l, tally, err := s.ready(ctx, ws, file, o, watch)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +112,7 @@ func (s *Spec) record(ctx context.Context, ws *watched, file *session.File, o *O
 }
 
 // ready makes the loop of the trial, recorded into file.
-func (s *Spec) ready(ctx context.Context, ws *watched, file *session.File, o *Options) (*loop.Loop, *Tally, error) {
+func (s *Spec) ready(ctx context.Context, ws *watched, file *session.File, o *Options, watch *stopwatch) (*loop.Loop, *Tally, error) {
 	settings, err := s.Settings()
 	if err != nil {
 		return nil, nil, err
@@ -119,7 +125,7 @@ func (s *Spec) ready(ctx context.Context, ws *watched, file *session.File, o *Op
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := s.NewModel()
+	m, err := s.NewModel(o.Provider)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -140,6 +146,7 @@ func (s *Spec) ready(ctx context.Context, ws *watched, file *session.File, o *Op
 		Spill: func(path, data string) error { return ws.Spill(path, []byte(data)) },
 		Check: Checker(s.Scenario.Acceptance, ws),
 	}
+	watch.over(&deps, tools)
 	if o.Watch != nil {
 		deps.Sink = Tee{deps.Sink, o.Watch}
 	}

@@ -10,13 +10,10 @@ import (
 	"github.com/harnessbench/harnessbench/loop"
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
-	"github.com/harnessbench/harnessbench/loop/model"
-	"github.com/harnessbench/harnessbench/loop/model/sim"
 	"github.com/harnessbench/harnessbench/loop/tool"
 	"github.com/harnessbench/harnessbench/loop/tool/builtin"
 	"github.com/harnessbench/harnessbench/loop/tool/mock"
 	"github.com/harnessbench/harnessbench/loop/workspace"
-	"github.com/harnessbench/harnessbench/results/pricing"
 	"github.com/harnessbench/harnessbench/scenarios"
 )
 
@@ -39,15 +36,15 @@ type Spec struct {
 	// independent coupling the runner gives each arm its own. Nothing the model
 	// sees and no id depends on it.
 	Salt string
+	// Card says how a model that is not simulated is asked; nil = with nothing but
+	// what the scenario says.
+	Card *Card
 }
 
 // luck is the seed of the simulated model and of the mock tools.
 func (s *Spec) luck() uint64 {
 	return RepetitionSeed(s.Seed, s.Scenario.ID+s.Salt, s.Repetition)
 }
-
-// IsSimulated reports whether a model id names a simulated model.
-func IsSimulated(id string) bool { return strings.HasPrefix(id, "sim/") }
 
 // RepetitionSeed is the seed of one repetition of one scenario: the first eight
 // bytes of SHA-256 over (suite seed, scenario, repetition). The arm has no part
@@ -93,22 +90,12 @@ func (s *Spec) Settings() (loop.Settings, error) {
 	return loop.Settings{
 		Scenario: sc.ID, Repetition: s.Repetition, Seed: s.Seed,
 		System: prompt, Task: sc.Instruction,
-		Models: []string{s.Model}, Params: model.Params{Model: s.Model, MaxTokens: sc.Limits.MaxTokens},
+		Models: []string{s.Model}, Params: s.params(),
 		Tools: tools.Specs(), Guards: s.Guards,
 		Limits: guard.Backstop{Turns: int64(sc.Limits.Turns), Calls: int64(sc.Limits.ToolCalls),
 			Tokens: sc.Limits.Tokens, MicroUSD: sc.Limits.CostMicroUSD, Wall: sc.Limits.Wall},
-		Window: sc.Limits.ContextWindow, Prices: Prices(s.Model), Extra: extraJSON,
+		Window: s.window(), Prices: Prices(s.Model, s.Card), Extra: extraJSON,
 	}, nil
-}
-
-// Prices gives the loop the price of a model, where it is known; else nil.
-func Prices(id string) map[string]loop.Prices {
-	p, ok := pricing.Simulated().Lookup(id)
-	if !ok || p.Input == nil || p.CacheRead == nil || p.CacheWrite == nil || p.Output == nil {
-		return nil
-	}
-	return map[string]loop.Prices{id: {InputUncached: int64(*p.Input), CacheRead: int64(*p.CacheRead),
-		CacheWrite: int64(*p.CacheWrite), Output: int64(*p.Output)}}
 }
 
 // Tools makes the scenario's tools over a workspace; without one they describe
@@ -172,33 +159,4 @@ func mockSpec(sc *scenarios.Scenario, t *scenarios.Tool) mock.Spec {
 		}
 	}
 	return out
-}
-
-// NewModel makes the model of the trial. Only simulated models can be made
-// without an adapter.
-func (s *Spec) NewModel() (model.Model, error) {
-	if !IsSimulated(s.Model) {
-		return nil, fmt.Errorf("model %s: no adapter for this provider; the simulated models are: harnessbench models", s.Model)
-	}
-	profile, ok := sim.Lookup(s.Model)
-	if !ok {
-		return nil, fmt.Errorf("no simulated model %q; see: harnessbench models", s.Model)
-	}
-	opts := sim.Options{Seed: s.luck(), Window: s.Scenario.Limits.ContextWindow}
-	if s.Scenario.Oracle != nil {
-		script, err := scripts.get(s.Scenario.Digest, func() (*sim.Script, error) {
-			return sim.ParseScript(s.Scenario.OracleName, s.Scenario.Oracle)
-		})
-		if err != nil {
-			return nil, err
-		}
-		opts.Script = script
-	}
-	for _, f := range s.Scenario.Faults {
-		if f.Model {
-			opts.Faults = append(opts.Faults, sim.Fault{Turns: f.AtTurn, Attempts: f.AtAttempt, Kind: sim.FaultKind(f.Kind),
-				Status: f.Status, RetryAfter: f.RetryAfter, Takes: f.Takes, Message: f.Text})
-		}
-	}
-	return sim.New(profile, opts), nil
 }

@@ -91,7 +91,7 @@ func importFile(ctx context.Context, a *app, name, path string, f importFlags) (
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(beginMachine(temp, "", ""), endMachine(temp, began)); err != nil {
+	if err := errors.Join(beginMachine(temp, "", "", nil), endMachine(temp, began)); err != nil {
 		return cli.WithCode(cli.Errored, err)
 	}
 	if _, err := publish(temp); err != nil {

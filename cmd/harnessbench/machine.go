@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/harnessbench/harnessbench/ablations/models"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
 )
 
@@ -28,14 +29,17 @@ type machine struct {
 	Host        string      `json:"host"`
 	SuiteFolder string      `json:"suite_folder"`    // to which the lock's sources are relative
 	Shard       string      `json:"shard,omitempty"` // i/n
-	Began       time.Time   `json:"began"`
-	Ended       *time.Time  `json:"ended"`   // of the last execution; null while it runs
-	Seconds     float64     `json:"seconds"` // of all executions
-	Executions  int         `json:"executions"`
+	// ModelsFile is what the run uses of the models file, without any key: where
+	// models are reached, and what their accounts take.
+	ModelsFile *models.File `json:"models_file,omitempty"`
+	Began      time.Time    `json:"began"`
+	Ended      *time.Time   `json:"ended"`   // of the last execution; null while it runs
+	Seconds    float64      `json:"seconds"` // of all executions
+	Executions int          `json:"executions"`
 }
 
 // beginMachine writes run.json of a new run.
-func beginMachine(dir, suiteFolder, shard string) error {
+func beginMachine(dir, suiteFolder, shard string, used *models.File) error {
 	host, err := os.Hostname()
 	if err != nil {
 		host = ""
@@ -46,7 +50,7 @@ func beginMachine(dir, suiteFolder, shard string) error {
 		}
 	}
 	return writeMachine(dir, &machine{Schema: machineSchema, Tool: readVersion(), CPUs: runtime.NumCPU(), Host: host,
-		SuiteFolder: suiteFolder, Shard: shard, Began: time.Now().UTC()})
+		SuiteFolder: suiteFolder, Shard: shard, ModelsFile: used, Began: time.Now().UTC()})
 }
 
 // endMachine notes the end of an execution that began at the given time.

@@ -59,7 +59,7 @@ func mergeRuns(a *app, out string, dirs []string, asJSON bool) (err error) {
 	if err != nil {
 		return cli.WithCode(cli.Wrong, err)
 	}
-	if err := errors.Join(beginMachine(temp, first.SuiteFolder, ""), endMachine(temp, began)); err != nil {
+	if err := errors.Join(beginMachine(temp, first.SuiteFolder, "", first.ModelsFile), endMachine(temp, began)); err != nil {
 		return cli.WithCode(cli.Errored, err)
 	}
 	sum, err := publish(temp)

@@ -3,13 +3,14 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/harnessbench/harnessbench/ablations"
 	"github.com/harnessbench/harnessbench/ablations/design"
+	"github.com/harnessbench/harnessbench/ablations/models"
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
 	"github.com/harnessbench/harnessbench/results"
@@ -19,9 +20,11 @@ import (
 type planFlags struct {
 	from        string
 	shard       string
+	models      string
 	concurrency int
 	repetitions int
 	json        *bool
+	used        *models.File // set by plan; nil when all models are simulated
 }
 
 func newPlan(a *app) *cobra.Command {
@@ -42,8 +45,9 @@ budget of the suite does not cover the plan.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.from, "from", "", "run folder whose trials say what is typical")
 	fl.StringVar(&f.shard, "shard", "", "only part i/n of the suite")
-	fl.IntVarP(&f.concurrency, "concurrency", "j", 0, "trials at a time (default: the suite's, else twice the CPUs)")
+	fl.IntVarP(&f.concurrency, "concurrency", "j", 0, "trials at a time (default: as for run)")
 	fl.IntVar(&f.repetitions, "repetitions", 0, "instead of the suite's")
+	modelsFlag(fl, &f.models)
 	f.json = cli.JSONFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		name := design.DefaultSuite
@@ -98,15 +102,14 @@ func (f *planFlags) plan(name string) (*design.Plan, error) {
 	if f.repetitions > 0 {
 		suite.Repetitions = f.repetitions
 	}
-	p, err := design.NewPlan(suite, list)
-	if err != nil || f.shard == "" {
-		return p, err
+	if f.used, err = useModels(suite, f.models); err != nil {
+		return nil, err
 	}
-	i, n, err := design.ParseShard(f.shard)
+	p, err := design.NewPlan(suite, list)
 	if err != nil {
 		return nil, err
 	}
-	return p.Shard(i, n)
+	return shardOf(p, f.shard)
 }
 
 // earlierRun reads the trials of a run folder, and its coupling.
@@ -185,7 +188,7 @@ func newPlanJSON(p *design.Plan, e *design.Estimate, f planFlags) *planJSON {
 	s := p.Suite
 	out := &planJSON{Schema: "harnessbench/plan/v1", Suite: s.Name, Digest: s.Digest, Seed: s.Seed, Coupling: s.Coupling,
 		Shard: f.shard, Models: s.Models, Repetitions: s.Repetitions, Blocks: e.Total.Blocks, Trials: e.Total.Trials,
-		Concurrency: concurrencyOf(p, f.concurrency), From: f.from, Total: planRowOf(&e.Total),
+		Concurrency: concurrencyOf(p, &f), From: f.from, Total: planRowOf(&e.Total),
 		Scenarios: []string{}, Comparisons: []planPair{}, Budgets: []planBudget{}, Notes: []string{}}
 	for _, sc := range p.Scenarios {
 		out.Scenarios = append(out.Scenarios, sc.ID)
@@ -218,13 +221,10 @@ func planRowOf(r *design.EstimateRow) planRow {
 }
 
 // concurrencyOf is how many trials run at a time, as run has it.
-func concurrencyOf(p *design.Plan, flag int) int {
-	n := flag
+func concurrencyOf(p *design.Plan, f *planFlags) int {
+	n := f.concurrency
 	if n == 0 {
-		n = p.Suite.Concurrency
-	}
-	if n == 0 {
-		n = 2 * runtime.GOMAXPROCS(0)
+		n = ablations.Concurrency(p.Suite, places(f.used))
 	}
 	return max(1, min(n, len(p.Trials)))
 }

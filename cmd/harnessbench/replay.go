@@ -20,13 +20,15 @@ type replayFlags struct {
 	suite  string
 	tools  string
 	jobs   int
+	serve  bool
 	json   *bool
 }
 
 func newReplay(a *app) *cobra.Command {
 	var f replayFlags
+	var w wireFlags
 	cmd := &cobra.Command{
-		Use:   "replay PATH...",
+		Use:   "replay PATH... | replay --serve [PATH] -- CMD [ARG...]",
 		Short: "Replay sessions offline and name the first divergence",
 		Long: `Drives the loop and its guards from recorded sessions: model answers, tool results
 and workspace changes come from the recording, everything else runs for real and is
@@ -36,9 +38,17 @@ compared. PATH is a session, a folder, a run folder or a glob.
 --config=current replays under today's prompts, tools and guard settings of the
 session's scenario and arm (in --suite): what would my change do to these sessions?
 
-Exit 0: all as recorded. 1: at least one diverged. 3: at least one cannot be judged.`,
+--serve is for agents of your own, in any language: it runs CMD with its base-URL
+variables set to an endpoint that answers from the recording at PATH (see record;
+default: the one in recordings/), without network or key. The first request that was
+not recorded gets a 400 that says where it departs. CMD has our stdin, stdout and
+stderr; the verdict comes on stderr when it has ended, and as JSON with --report.
+
+Exit 0: all as recorded. 1: at least one diverged, or CMD failed. 2: usage.
+3: at least one cannot be judged, or nothing was replayed. 130: interrupted.`,
 		Example: `  harnessbench replay runs/monday
-  harnessbench replay --config=current --suite my-suite.yaml 'runs/*/sessions/*.session.jsonl'`,
+  harnessbench replay --config=current --suite my-suite.yaml 'runs/*/sessions/*.session.jsonl'
+  harnessbench replay --serve recordings/agent.session.jsonl -- python agent.py "fix the tests"`,
 		Args: cli.Args(cobra.MinimumNArgs(1)),
 	}
 	fl := cmd.Flags()
@@ -46,8 +56,23 @@ Exit 0: all as recorded. 1: at least one diverged. 3: at least one cannot be jud
 	fl.StringVar(&f.suite, "suite", design.DefaultSuite, "with --config=current: the suite that says what is current")
 	fl.StringVar(&f.tools, "tools", "recorded", "recorded: serve the recorded results")
 	fl.IntVarP(&f.jobs, "concurrency", "j", 0, "sessions at a time (default: the CPUs)")
+	fl.BoolVar(&f.serve, "serve", false, "serve recorded traffic to the command after --")
+	w.replayFlags(fl)
+	w.normaliseFlag(fl)
 	f.json = cli.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if f.serve {
+			path, argv, err := f.serveArgs(cmd, args)
+			if err != nil {
+				return err
+			}
+			return replayCommand(cmd.Context(), a, &w, path, argv)
+		}
+		for _, name := range []string{"speed", "report", "normalise"} {
+			if cmd.Flags().Changed(name) {
+				return cli.Usagef("add --serve", "--%s is for recorded traffic", name)
+			}
+		}
 		if cmd.Flags().Changed("suite") && f.config != "current" {
 			return cli.Usagef("add --config=current", "--suite says what is current, and the sessions are replayed as recorded")
 		}

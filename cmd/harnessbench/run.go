@@ -12,8 +12,11 @@ import (
 
 	"github.com/harnessbench/harnessbench/ablations"
 	"github.com/harnessbench/harnessbench/ablations/design"
+	"github.com/harnessbench/harnessbench/ablations/models"
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
+	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/provider"
+	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/results"
 	"github.com/harnessbench/harnessbench/results/report"
@@ -30,6 +33,7 @@ type runFlags struct {
 	seeded      bool
 	coupling    string
 	fsync       string
+	models      string
 	grading     time.Duration
 	json        *bool
 }
@@ -44,17 +48,20 @@ a session, grades it, and prints the report.
 
 SUITE is builtin/NAME, a suite file, or the folder of a scenario of your own, which
 is run as the default suite runs its own. Without SUITE: ` + design.DefaultSuite + `, on
-simulated models: no key, no network.
+simulated models: no key, no network. Other models, as openai/NAME, are looked up in the
+models file of --models; their keys come from the environment and are written nowhere.
 
 An interrupted run is taken up with --resume DIR, after a crash too, also within a
 trial: what was answered and paid for is not asked again. Ctrl-C once lets running
 trials finish, twice stops now.
 
-Exit 0: all trials were run and graded. 2: the suite is wrong. 4: more trials errored
-than the suite allows, a budget cut some, or the machine failed. 130: interrupted.`,
+Exit 0: all trials were run and graded. 2: the suite or the models file is wrong. 3: a
+key is missing. 4: more trials errored than the suite allows, a budget cut some, or the
+machine failed. 130: interrupted.`,
 		Example: `  harnessbench run
   harnessbench run my-suite.yaml -o runs/monday
   harnessbench run ./my-scenario
+  harnessbench run my-suite.yaml --models models.yaml
   harnessbench run --resume runs/monday
   harnessbench run my-suite.yaml --shard 2/8 -o runs/part2`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
@@ -63,11 +70,12 @@ than the suite allows, a budget cut some, or the machine failed. 130: interrupte
 	fl.StringVarP(&f.out, "out", "o", "", "run folder, new or empty (default: a new one under runs/)")
 	fl.StringVar(&f.resume, "resume", "", "take up the interrupted run in this folder")
 	fl.StringVar(&f.shard, "shard", "", "run only part i of n of the suite (i/n); merge puts the parts together")
-	fl.IntVarP(&f.concurrency, "concurrency", "j", 0, "trials at a time (default: the suite's, else twice the CPUs)")
+	fl.IntVarP(&f.concurrency, "concurrency", "j", 0, "trials at a time (default: the suite's, else what the models take: twice the CPUs, or their accounts' concurrency)")
 	fl.IntVar(&f.repetitions, "repetitions", 0, "instead of the suite's")
 	fl.Uint64Var(&f.seed, "seed", 0, "instead of the suite's")
 	fl.StringVar(&f.coupling, "coupling", "", "instead of the suite's: shared-prefix or independent")
-	fl.StringVar(&f.fsync, "fsync", "footer", "force sessions to disk: footer, turns or never")
+	fl.StringVar(&f.fsync, "fsync", "", "force sessions to disk: footer, turns or never (default: footer on simulated models, turns on others)")
+	modelsFlag(fl, &f.models)
 	fl.DurationVar(&f.grading, "grade-timeout", time.Minute, "what the graders of one trial may take; later it is ungraded, see grade")
 	f.json = cli.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -80,7 +88,9 @@ than the suite allows, a budget cut some, or the machine failed. 130: interrupte
 	return cmd
 }
 
-var fsyncPolicies = map[string]session.Sync{"footer": session.SyncFooter, "turns": session.SyncTurns, "never": session.SyncNever}
+// fsyncPolicies are for simulated models and for others.
+var fsyncPolicies = map[string][2]session.Sync{"": {session.SyncFooter, session.SyncTurns}, "footer": {session.SyncFooter, session.SyncFooter},
+	"turns": {session.SyncTurns, session.SyncTurns}, "never": {session.SyncNever, session.SyncNever}}
 
 // runSuite is the command: plan, run, report.
 func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
@@ -91,21 +101,29 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 	if f.grading <= 0 {
 		return cli.Usagef("use a duration like 30s", "--grade-timeout %s", f.grading)
 	}
-	plan, dir, err := f.plan(args)
+	work, err := f.plan(args)
 	if err != nil {
 		return err
 	}
+	plan, dir := work.plan, work.dir
 	release, err := hold(dir)
 	if err != nil {
 		return err
 	}
 	defer release()
-	caution(a, plan)
+	if err := work.keep(); err != nil {
+		return err
+	}
+	caution(a, work)
 	began := time.Now()
 	bar := a.progress("trials", len(plan.Trials), results.Pass, results.Fail, results.Ungraded)
-	done, err := ablations.Run(ctx, plan, ablations.RunOptions{Dir: dir, Resume: f.resume != "", Concurrency: f.concurrency, Sync: sync, GradeTimeout: f.grading,
+	unwatch := watchAccounts(bar, work.real)
+	done, err := ablations.Run(ctx, plan, ablations.RunOptions{Dir: dir, Resume: f.resume != "", Concurrency: f.concurrency,
+		Sync: sync[0], SyncReal: sync[1], GradeTimeout: f.grading, Provider: work.ask(), Places: places(work.used),
 		Stop: cli.Stopping(ctx), Done: func(row *results.Trial) { bar.Done(row.Verdict, row.SpentUSD) }})
+	unwatch()
 	bar.Close()
+	printAccounts(a, work.real)
 	stopped := errors.Is(err, ablations.ErrStopped)
 	if err != nil && !stopped {
 		return &cli.Exit{Code: cli.Errored, Err: err, Hint: "when that is mended: " + resumeCommand(dir)}
@@ -129,14 +147,21 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 }
 
 // caution says what a user may not expect of a plan.
-func caution(a *app, plan *design.Plan) {
-	simulated := false
+func caution(a *app, w *runWork) {
+	plan, simulated := w.plan, false
 	for _, m := range plan.Suite.Models {
 		simulated = simulated || trial.IsSimulated(m)
 	}
 	for _, sc := range plan.Scenarios {
 		if sc.Oracle == nil && simulated {
 			fmt.Fprintf(a.stderr, "caution: the scenario %s has no oracle.yaml: simulated models do not know how to solve it\n", cli.SanitizeLine(sc.ID))
+		}
+	}
+	if w.used != nil {
+		for _, m := range w.used.Models {
+			if _, known := trial.PriceOf(m.ID, plan.Card(m.ID)); !known {
+				fmt.Fprintf(a.stderr, "caution: the price of %s is unknown, and so is every cost on it\n", cli.SanitizeLine(m.ID))
+			}
 		}
 	}
 	if n := len(plan.Suite.Gates); n > 0 {
@@ -159,14 +184,37 @@ func verdict(plan *design.Plan, sum *report.Summary, done ablations.Progress) er
 	return nil
 }
 
+// runWork is what a run needs.
+type runWork struct {
+	plan *design.Plan
+	dir  string
+	used *models.File       // what it uses of the models file; nil when all models are simulated
+	real *provider.Provider // nil likewise
+	keep func() error       // writes run.json, once the folder is locked
+}
+
+// ask is how trials get their models; nil when all are simulated.
+func (w *runWork) ask() trial.Provider {
+	if w.real == nil {
+		return nil
+	}
+	hide := newHider(w.real.Secrets())
+	return func(id string, luck uint64) (model.Model, error) {
+		m, err := w.real.Model(id, luck)
+		if err != nil {
+			return nil, err
+		}
+		return discreet{m, hide}, nil
+	}
+}
+
 // plan makes the plan and its run folder, or opens those of an interrupted run.
-func (f *runFlags) plan(args []string) (*design.Plan, string, error) {
+func (f *runFlags) plan(args []string) (*runWork, error) {
 	if f.resume != "" {
 		if len(args) > 0 || f.out != "" || f.shard != "" || f.repetitions > 0 || f.seeded || f.coupling != "" {
-			return nil, "", cli.Usagef("the run folder says what is run", "--resume goes with no suite and no flag that changes it")
+			return nil, cli.Usagef("the run folder says what is run", "--resume goes with no suite and no flag that changes it")
 		}
-		plan, err := reopen(f.resume)
-		return plan, f.resume, err
+		return reopen(f.resume, f.models)
 	}
 	name := design.DefaultSuite
 	if len(args) == 1 {
@@ -174,7 +222,7 @@ func (f *runFlags) plan(args []string) (*design.Plan, string, error) {
 	}
 	suite, list, err := design.OpenSuite(name)
 	if err != nil {
-		return nil, "", cli.WithCode(cli.Wrong, err)
+		return nil, cli.WithCode(cli.Wrong, err)
 	}
 	if f.repetitions != 0 {
 		suite.Repetitions = f.repetitions
@@ -187,27 +235,46 @@ func (f *runFlags) plan(args []string) (*design.Plan, string, error) {
 	case design.SharedPrefix, design.Independent:
 		suite.Coupling = f.coupling
 	default:
-		return nil, "", cli.Usagef("use shared-prefix or independent", "--coupling %q", f.coupling)
+		return nil, cli.Usagef("use shared-prefix or independent", "--coupling %q", f.coupling)
+	}
+	used, err := useModels(suite, f.models)
+	if err != nil {
+		return nil, err
 	}
 	plan, err := design.NewPlan(suite, list)
-	if err == nil && f.shard != "" {
-		var i, n int
-		if i, n, err = design.ParseShard(f.shard); err == nil {
-			plan, err = plan.Shard(i, n)
-		}
-	}
 	if err != nil {
-		return nil, "", cli.WithCode(cli.Wrong, err)
+		return nil, cli.WithCode(cli.Wrong, err)
 	}
-	dir, err := runFolder(f.out, suite.Name)
+	w := &runWork{used: used}
+	if w.plan, err = shardOf(plan, f.shard); err != nil {
+		return nil, cli.WithCode(cli.Wrong, err)
+	}
+	if w.real, err = reach(used); err != nil {
+		return nil, err
+	}
+	if w.dir, err = runFolder(f.out, suite.Name); err != nil {
+		return nil, err
+	}
+	w.keep = func() error {
+		return cli.WithCode(cli.Wrong, beginMachine(w.dir, suite.Folder(), f.shard, used))
+	}
+	return w, nil
+}
+
+// shardOf is the part of a plan that i/n names; the whole for "".
+func shardOf(plan *design.Plan, shard string) (*design.Plan, error) {
+	if shard == "" {
+		return plan, nil
+	}
+	i, n, err := design.ParseShard(shard)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	return plan, dir, cli.WithCode(cli.Wrong, beginMachine(dir, suite.Folder(), f.shard))
+	return plan.Shard(i, n)
 }
 
 // reopen makes the plan of an interrupted run from its folder.
-func reopen(dir string) (*design.Plan, error) {
+func reopen(dir, modelsFile string) (*runWork, error) {
 	m, err := readMachine(dir)
 	if err != nil {
 		return nil, cli.WithCode(cli.Wrong, err)
@@ -216,20 +283,31 @@ func reopen(dir string) (*design.Plan, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, cli.Usagef("remove it and begin anew", "%s cannot be resumed: it was interrupted before anything was run", dir)
 	}
-	if err != nil {
-		return nil, cli.WithCode(cli.Wrong, fmt.Errorf("%s cannot be resumed: %w", dir, err))
+	cannot := func(err error) error {
+		return cli.WithCode(cli.Wrong, fmt.Errorf("%s cannot be resumed: %w", dir, err))
 	}
-	plan, err := design.PlanFromLock(lock, m.SuiteFolder)
-	if err == nil && m.Shard != "" {
-		var i, n int
-		if i, n, err = design.ParseShard(m.Shard); err == nil {
-			plan, err = plan.Shard(i, n)
+	if err != nil {
+		return nil, cannot(err)
+	}
+	w := &runWork{dir: dir}
+	if w.plan, err = design.PlanFromLock(lock, m.SuiteFolder); err != nil {
+		return nil, cannot(err)
+	}
+	if w.plan, err = shardOf(w.plan, m.Shard); err != nil {
+		return nil, cannot(err)
+	}
+	if w.used, err = resumeModels(w.plan, m.ModelsFile, modelsFile); err != nil {
+		return nil, err
+	}
+	w.real, err = reach(w.used)
+	w.keep = func() error {
+		if modelsFile == "" {
+			return nil
 		}
+		m.ModelsFile = w.used
+		return cli.WithCode(cli.Errored, writeMachine(dir, m))
 	}
-	if err != nil {
-		return nil, cli.WithCode(cli.Wrong, fmt.Errorf("%s cannot be resumed: %w", dir, err))
-	}
-	return plan, nil
+	return w, err
 }
 
 // runFolder makes the folder of a run. A named one may exist while it is empty.

@@ -10,7 +10,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"harnessbench": main})
+	testscript.Main(m, map[string]func(){"harnessbench": main, "testagent": testAgent})
 }
 
 // The scripts in testdata/script run the program as a user does. With

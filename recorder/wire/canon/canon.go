@@ -19,14 +19,14 @@ type Request struct {
 	Parts []*model.Part
 	// Pointers are RFC 6901, of each part in the body as sent; "" for what a parent
 	// response brought. A bare string where a list of blocks could stand has the
-	// pointer of the one block it means (/system/0).
+	// pointer of the one block it means (/system/0). See Pointer for places in a part.
 	Pointers []string
 	Chains   []model.Digest // Chains[i] is the chain digest after i parts
 	// Root is the chain digest up to and including the first user message: what
 	// tells one conversation from another. Without a user message it is the whole
 	// chain.
 	Root model.Digest
-	// Raw is SHA-256(chain || params digest) before normalisers were applied, after
+	// Raw is SHA-256(chain || params digest) before normalisers were applied, in the order as sent, after
 	// redaction, renaming and what canon/1 itself drops: two equal requests with equal
 	// Raw are equal without a normaliser's help.
 	Raw      model.Digest
@@ -35,7 +35,8 @@ type Request struct {
 	Model    string // as the client wrote it
 	Previous string // responses: previous_response_id
 
-	sent []*model.Part // responses: items with their ids as they came, see Lineage
+	sent  []*model.Part // responses: the input items that the request itself brought, as they came, see Lineage
+	moved map[int][]int // by part: where the blocks of its content were sent, see Pointer
 }
 
 // Chain returns the chain digest over all parts.

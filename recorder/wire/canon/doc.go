@@ -23,8 +23,8 @@
 //     client which sends everything each time. Ids of conversations, files,
 //     containers and stored prompts stay: a replay hands out the recorded ones, and
 //     what lies behind them is the provider's.
-//  7. Declared normalisers replace volatile texts of parts and drop members; see
-//     [Normalisers], and [Presets] for those that an agent's requests need. Raw
+//  7. Declared normalisers sort results, drop members and replace volatile texts of
+//     parts, in this order; see [Normalisers], and [Presets] for those that an agent's requests need. Raw
 //     remembers how the request compared without them, and Applied what they did.
 //  8. Chains and digests follow as for the loop's own requests (package model).
 //     [Diff] and [DiffJSON] find the first place where two parts, or params, differ.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"mime"
+	"slices"
 	"sync"
 
 	"github.com/harnessbench/harnessbench/loop/model"
@@ -108,7 +109,7 @@ func (l *Lineage) Add(r *Request, contentType string, body []byte) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h := &heir{parts: append(r.own(), out...)}
+	h := &heir{parts: slices.Concat(r.sent, out)}
 	if r.Previous != "" {
 		if h.parent = l.heirs[r.Previous]; h.parent == nil {
 			return // its parent is unknown, so it would be told without its beginning
@@ -135,15 +136,4 @@ func (l *Lineage) Parent(id string) ([]*model.Part, bool) {
 		copy(parts[n:], at.parts)
 	}
 	return parts, ok
-}
-
-// own returns the input items that r itself brought, with their ids as they came.
-func (r *Request) own() []*model.Part {
-	var own []*model.Part
-	for i, p := range r.sent {
-		if r.Pointers[i] != "" && p.Kind != model.KindTool && p.JSON[0] == '{' {
-			own = append(own, p)
-		}
-	}
-	return own
 }

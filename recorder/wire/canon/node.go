@@ -182,6 +182,18 @@ func (n *node) size() int {
 	return size
 }
 
+// clone returns a copy that shares nothing with n.
+func (n node) clone() node {
+	n.arr, n.obj = slices.Clone(n.arr), slices.Clone(n.obj)
+	for i := range n.arr {
+		n.arr[i] = n.arr[i].clone()
+	}
+	for i := range n.obj {
+		n.obj[i].node = n.obj[i].node.clone()
+	}
+	return n
+}
+
 // get returns a member's value, or nil. n may be nil.
 func (n *node) get(name string) *node {
 	if n == nil {

@@ -22,8 +22,8 @@ type Env struct {
 	Machine  string // -m, its architecture: x86_64
 }
 
-// Normaliser replaces one kind of volatile text by a token <NAME>, so that a
-// replay elsewhere or later compares equal. Only declared ones are applied, and
+// Normaliser replaces one kind of volatile text by a token <NAME>, drops a member, or
+// sorts results, so that a replay elsewhere or later compares equal. Only declared ones are applied, and
 // each strike is counted.
 type Normaliser struct {
 	decl  string // as declared
@@ -34,6 +34,7 @@ type Normaliser struct {
 	must  []string                // see needles
 	find  func(s string) []strike // of host, date and uuid
 	drop  []string                // reference tokens of the member that goes
+	order bool                    // it sorts results
 }
 
 // String returns the declaration, as Normalisers takes it. A header keeps a list
@@ -58,7 +59,7 @@ const (
 var customName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
 // own are the names of normalisers that have their own meaning.
-var own = []string{"home", "cwd", "tmp", "host", "date", "uuid", "drop"}
+var own = []string{"home", "cwd", "tmp", "host", "date", "uuid", "drop", resultOrder}
 
 // Normalisers makes the declared normalisers; their order does not matter, and one
 // declared again is one. Names:
@@ -75,6 +76,12 @@ var own = []string{"home", "cwd", "tmp", "host", "date", "uuid", "drop"}
 //	drop=/POINTER
 //	        the member of the request at this RFC 6901 pointer; * stands for every
 //	        element of a list. A part cannot be dropped, but what is in it can
+//	result-order
+//	        the results of parallel calls, which clients send as they finish: those
+//	        of one batch (Messages: tool_result blocks of the user message; Chat: tool
+//	        messages; Responses: ..._output items in a row) are sorted into the order
+//	        of the calls before them. A result of an unknown call stays where it is,
+//	        those of one call keep their order. It strikes once a batch
 //	PRESET  what an agent's requests need, a list of the above: see Presets
 //
 // Paths are found at path boundaries only, also JSON-escaped within a text and
@@ -124,12 +131,14 @@ func declared(decl string, env Env) (Normaliser, error) {
 		n.paths, err = spellingsOf(name, cmp.Or(env.Tmp, "/tmp"), false)
 	case name == "host":
 		n.rank, n.find = rankHost, hostFinder(env)
+	case name == resultOrder:
+		n.order = true
 	case name == "date":
 		n.rank, n.find = rankDate, findDates
 	case name == "uuid":
 		n.rank, n.find = rankUUID, findUUIDs
 	default:
-		err = fmt.Errorf("is unknown; use home, cwd, tmp, host, date, uuid, NAME=PATTERN, drop=/POINTER or a preset (%s)",
+		err = fmt.Errorf("is unknown; use home, cwd, tmp, host, date, uuid, result-order, NAME=PATTERN, drop=/POINTER or a preset (%s)",
 			strings.Join(Presets(), ", "))
 	}
 	return n, err
@@ -156,6 +165,7 @@ func customPattern(name, pattern string) (*regexp.Regexp, error) {
 type striker struct {
 	steps   []step
 	drops   []Normaliser
+	order   bool // results are sorted
 	applied map[string]int
 }
 
@@ -178,6 +188,8 @@ func newStriker(list []Normaliser) *striker {
 			paths = append(paths, n.paths...)
 		case n.drop != nil:
 			st.drops = append(st.drops, n)
+		case n.order:
+			st.order = true
 		}
 	}
 	if paths != nil {

@@ -157,7 +157,7 @@ func TestOwnPatterns(t *testing.T) {
 
 func TestDeclarations(t *testing.T) {
 	env := Env{Home: "/home/u", Cwd: "/w"}
-	names := []string{"uuid", "z=[0-9]+", "cwd", "drop=/b", "home", "date", "a=x+", "host", "drop=/a/*/~0~1", "tmp"}
+	names := []string{"uuid", "z=[0-9]+", "cwd", "drop=/b", "home", "date", "a=x+", "host", "drop=/a/*/~0~1", "result-order", "tmp"}
 	list := normalisers(t, env, names...)
 	var back []string
 	for _, n := range list {
@@ -177,6 +177,7 @@ func TestDeclarations(t *testing.T) {
 		"home=a":                             "meaning",
 		"host=a":                             "meaning",
 		"codex=a":                            "meaning",
+		"result-order=a":                     "meaning",
 		"drop":                               "unknown",
 		"drop=":                              "RFC 6901",
 		"drop=/":                             "RFC 6901",

@@ -61,6 +61,7 @@ type parser struct {
 	params model.Digest // of params before normalisers
 	head   bool         // no message has come yet: system messages belong to the system
 	rooted bool
+	asSent *parser // reads the items in the order as sent, where results were sorted
 }
 
 // top is what the top level of a body holds beside params.
@@ -153,20 +154,27 @@ func (p *parser) parts(t top, where shape) error {
 			return err
 		}
 	}
-	if p.req.Previous != "" {
-		if err := p.inherit(); err != nil {
-			return err
+	items, err := p.inherit()
+	if err != nil {
+		return err
+	}
+	if t.items != nil {
+		list := t.items.arr
+		if t.items.kind == '"' { // responses: a bare text is one user message
+			list = []node{{kind: '{', obj: []member{{"content", text(t.items.text)}, {"role", text("user")}}}}
+		}
+		for i := range list {
+			items = append(items, item{n: &list[i], ptr: "/" + where.items + "/" + strconv.Itoa(i)})
 		}
 	}
-	if t.items == nil {
-		return nil
+	if items, err = p.order(items); err != nil {
+		return err
 	}
-	list := t.items.arr
-	if t.items.kind == '"' { // responses: a bare text is one user message
-		list = []node{{kind: '{', obj: []member{{"content", text(t.items.text)}, {"role", text("user")}}}}
-	}
-	for i := range list {
-		if err := p.item(&list[i], "/"+where.items+"/"+strconv.Itoa(i)); err != nil {
+	for _, it := range items {
+		if it.moved != nil {
+			p.req.move(len(p.req.Parts), it.moved)
+		}
+		if err := p.item(it.n, it.ptr); err != nil {
 			return err
 		}
 	}
@@ -194,16 +202,19 @@ func (p *parser) system(n *node, name string) error {
 	return nil
 }
 
-// inherit adds the items behind previous_response_id. Tools and instructions of
+// inherit returns the items behind previous_response_id. Tools and instructions of
 // the parent are not among them: the API does not inherit these either.
-func (p *parser) inherit() error {
+func (p *parser) inherit() (items []item, err error) {
+	if p.req.Previous == "" {
+		return nil, nil
+	}
 	var parts []*model.Part
 	ok := p.o.Parent != nil
 	if ok {
 		parts, ok = p.o.Parent(p.req.Previous)
 	}
 	if !ok {
-		return refuse("/previous_response_id", "no response %q has passed this endpoint", p.req.Previous)
+		return nil, refuse("/previous_response_id", "no response %q has passed this endpoint", p.req.Previous)
 	}
 	for _, part := range parts {
 		if part.Kind == model.KindTool || len(part.JSON) == 0 || part.JSON[0] != '{' {
@@ -211,16 +222,14 @@ func (p *parser) inherit() error {
 		}
 		n, err := decode(part.JSON)
 		if err != nil {
-			return refuse("/previous_response_id", "the items of response %q: %v", p.req.Previous, err)
+			return nil, refuse("/previous_response_id", "the items of response %q: %v", p.req.Previous, err)
 		}
 		if p.o.Redact != nil {
 			redactNode(&n, p.o.Redact)
 		}
-		if err := p.item(&n, ""); err != nil {
-			return err
-		}
+		items = append(items, item{n: &n})
 	}
-	return nil
+	return items, nil
 }
 
 // item adds one message or input item.
@@ -266,16 +275,13 @@ func (p *parser) add(kind model.PartKind, role model.Role, ptr string, n *node) 
 	if kind != model.KindTool {
 		p.blocks(n, role)
 	}
-	var sent *model.Part
-	if p.req.API == dialect.Responses {
-		sent = newPart(kind, role, n)
-	}
-	part := sent
-	if renamed := kind != model.KindTool && p.rename(n); renamed || sent == nil {
+	var part *model.Part
+	if p.req.API == dialect.Responses && kind != model.KindTool && ptr != "" && n.kind == '{' {
 		part = newPart(kind, role, n)
+		p.req.sent = append(p.req.sent, part)
 	}
-	if sent != nil {
-		p.req.sent = append(p.req.sent, sent)
+	if renamed := kind != model.KindTool && p.rename(n); renamed || part == nil {
+		part = newPart(kind, role, n)
 	}
 	p.raw = model.Chain(p.raw, part)
 	dropped := p.strike.drop(cmp.Or(ptr, "/"+p.items+"/*"), n)
@@ -301,7 +307,11 @@ func (p *parser) finish() *Request {
 	if !p.rooted {
 		r.Root = r.Chain()
 	}
-	r.Raw = model.Sum(append(p.raw[:], p.params[:]...))
+	raw := p.raw
+	if q := p.asSent; q != nil {
+		raw, r.sent = q.raw, q.req.sent
+	}
+	r.Raw = model.Sum(append(raw[:], p.params[:]...))
 	r.Applied = p.strike.counts()
 	return r
 }

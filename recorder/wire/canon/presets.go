@@ -11,7 +11,7 @@ import (
 // nowhere in a tool's result; who wants more declares date or uuid besides.
 var presets = map[string][]string{
 	"default": {"home", "cwd", "tmp", "host"},
-	"claude-code": {"home", "cwd", "tmp", "host",
+	"claude-code": {"home", "cwd", "tmp", "host", resultOrder,
 		`claude-date=Today's date is ((?:19|20)\d\d-\d\d-\d\d)\.`,
 		`claude-billing=x-anthropic-billing-header: cc_version=[0-9.]+\.([0-9a-f]{3});`, // a hash of the first prompt, which is compared itself
 		`claude-agent=(?:agentId: |to: '|/tasks/|<task-id>)(a[0-9a-f]{16})\b`,           // ids of subagents
@@ -19,6 +19,7 @@ var presets = map[string][]string{
 		`claude-uid=/claude-([0-9]+)/[^/\s]+/[^/\s]+/tasks/`,
 		`claude-ms=<duration_ms>([0-9]+)</duration_ms>`,
 	},
+	// No result-order: Codex sends results in the order of the calls.
 	"codex": {"home", "cwd", "tmp", "host",
 		"drop=/client_metadata", // ids and the time of the turn
 		"drop=/input/*/internal_chat_message_metadata_passthrough",
@@ -34,8 +35,8 @@ var presets = map[string][]string{
 
 // Presets returns the names of presets in order:
 //
-//	claude-code  Claude Code: default; today's date, the hash in the billing header,
-//	             ids, folder and duration of subagents
+//	claude-code  Claude Code: default; result-order, today's date, the hash in the
+//	             billing header, ids, folder and duration of subagents
 //	codex        Codex CLI: default; client_metadata and metadata of items dropped;
 //	             today's date and zone, chunk id and wall time of commands, ids and
 //	             nicknames of subagents

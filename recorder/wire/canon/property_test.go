@@ -243,7 +243,11 @@ func FuzzParse(f *testing.F) {
 	f.Add(0, []byte(`{"messages":[{"role":"user","content":"\ud800","tool_calls":[{"id":"#2"},{"id":"#1"}]}],"":{"\uE000":1,"😀":2}}`))
 	f.Add(1, []byte(`{"input":"/home/u 2026-11-30 `+key()+`","previous_response_id":"a"}`))
 	f.Add(2, []byte(`{"system":"s","messages":[{"role":"user","content":[{"type":"tool_use","id":"#9"},{"source":{"type":"content","content":"x"}}]}]}`))
-	norm, err := Normalisers([]string{"codex", "date", "uuid", "n=[0-9]{3}", "drop=/input/*/content/*/text"}, Env{Home: "/home/u", Cwd: "/w", Machine: "x86_64"})
+	f.Add(0, []byte(`{"messages":[{"role":"assistant","tool_calls":[{"id":"a"},{"id":""}]},{"role":"tool","tool_call_id":""},{"role":"tool"},{"role":"tool","tool_call_id":"a"}]}`))
+	f.Add(1, []byte(`{"input":[{"type":"x_call","call_id":"a"},{"type":"x_call","call_id":"b"},{"type":"x_output","call_id":"b","id":"1"},{"type":"x_output","call_id":"a","id":"2"}]}`))
+	f.Add(2, []byte(`{"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a"},{"type":"tool_use","id":"b"}]},`+
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"b"},"x",{"type":"tool_result","tool_use_id":"a"}]}]}`))
+	norm, err := Normalisers([]string{"codex", "result-order", "date", "uuid", "n=[0-9]{3}", "drop=/input/*/content/*/text"}, Env{Home: "/home/u", Cwd: "/w", Machine: "x86_64"})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -263,6 +267,13 @@ func FuzzParse(f *testing.F) {
 		again := parse(t, api, reassemble(r), Options{})
 		if !equal(r, again) {
 			t.Fatalf("%s\n%s", body, cmp.Diff(render(r), render(again)))
+		}
+		inOrder := Options{Normalisers: norm[slices.IndexFunc(norm, func(n Normaliser) bool { return n.order }):][:1]}
+		sorted := parse(t, api, string(body), inOrder)
+		consistent(t, sorted)
+		twice := parse(t, api, reassemble(sorted), inOrder)
+		if sorted.Raw != r.Raw || len(sorted.Parts) != len(r.Parts) || twice.Chain() != sorted.Chain() || twice.Applied != nil {
+			t.Fatalf("%s\n%v %s", body, twice.Applied, cmp.Diff(render(sorted), render(twice)))
 		}
 		n := tree(t, body)
 		w := &writer{rnd: rand.New(rand.NewPCG(1, uint64(len(body))))}

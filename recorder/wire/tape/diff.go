@@ -11,11 +11,11 @@ import (
 // maxValue is how many bytes of a value a divergence quotes.
 const maxValue = 400
 
-// parts fills in where two parts differ; base points to the new one in the
-// request as sent.
-func (d *Divergence) parts(base string, recorded, actual *model.Part) {
-	pointer, a, b := canon.Diff(recorded, actual)
-	d.values(base+pointer, a, b)
+// parts fills in where two parts differ; at makes of a place in the part its
+// pointer in the request as sent.
+func (d *Divergence) parts(at func(place string) string, recorded, actual *model.Part) {
+	place, a, b := canon.Diff(recorded, actual)
+	d.values(at(place), a, b)
 }
 
 // params fills in where two sets of params differ.

@@ -123,16 +123,17 @@ func (d *Divergence) compare(x *Exchange, r *canon.Request) (notes []string) {
 	if at < len(r.Parts) {
 		now = r.Parts[at]
 	}
+	sent := func(place string) string { return r.Pointer(at, place) }
 	switch {
 	case was == nil || now != nil && rank[now.Kind] < rank[was.Kind]:
-		d.parts(r.Pointers[at], nil, now) // more than was recorded
+		d.parts(sent, nil, now) // more than was recorded
 	case now == nil || rank[was.Kind] < rank[now.Kind]:
-		d.parts(gap(r, at, was.Kind), was, nil) // less
+		d.parts(func(place string) string { return gap(r, at, was.Kind) + place }, was, nil) // less
 	default:
 		if was.Role != now.Role {
 			notes = append(notes, fmt.Sprintf("the recorded message is by %s, this one by %s", was.Role, now.Role))
 		}
-		d.parts(r.Pointers[at], was, now)
+		d.parts(sent, was, now)
 	}
 	return notes
 }

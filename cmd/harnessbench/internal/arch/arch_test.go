@@ -23,7 +23,7 @@ func load(t *testing.T) (root string, pkgs []pkg) {
 	}
 	root = filepath.Dir(strings.TrimSpace(string(gomod)))
 	watchTree(t, root)
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Dir,GoFiles,IgnoredGoFiles", "./...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Deps,Dir,GoFiles,IgnoredGoFiles", "./...")
 	cmd.Dir = root
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -34,8 +34,8 @@ func load(t *testing.T) (root string, pkgs []pkg) {
 	dec := json.NewDecoder(bytes.NewReader(out))
 	for {
 		var p struct {
-			ImportPath, Dir                  string
-			Imports, GoFiles, IgnoredGoFiles []string
+			ImportPath, Dir                        string
+			Imports, Deps, GoFiles, IgnoredGoFiles []string
 		}
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
 			return root, pkgs
@@ -52,7 +52,7 @@ func load(t *testing.T) (root string, pkgs []pkg) {
 				files = append(files, f)
 			}
 		}
-		pkgs = append(pkgs, pkg{path: path, imports: p.Imports, dir: p.Dir, files: files})
+		pkgs = append(pkgs, pkg{path: path, imports: p.Imports, deps: p.Deps, dir: p.Dir, files: files})
 	}
 }
 
@@ -164,6 +164,10 @@ func TestEngine(t *testing.T) {
 		{"the network elsewhere", pkg{path: "replayer", imports: []string{"net/http"}}, "replayer must not import net/http"},
 		{"an adapter may", pkg{path: "loop/model/openai", imports: []string{"net/http", "github.com/sashabaranov/go-openai"}}, ""},
 		{"a command may", pkg{path: "cmd/harnessbench", imports: append(own("replayer", "loop/model/openai"), "net/http")}, ""},
+		{"the network by detours", pkg{path: "replayer", deps: append(own("loop"), "net/http", "net/http/internal")}, "replayer must not reach net/http"},
+		{"an SDK by detours", pkg{path: "ablations", deps: []string{"net/http", "github.com/sashabaranov/go-openai"}}, "ablations must not reach github.com/sashabaranov/go-openai"},
+		{"an adapter by detours", pkg{path: "ablations", deps: own("loop/model/openai")}, "ablations must not reach loop/model/openai"},
+		{"tables may", pkg{path: "results/parquet", deps: []string{"net/http"}}, ""},
 		{"no row", pkg{path: "utils"}, "utils: has no row"},
 		{"a package at the root", pkg{path: ""}, "the module's root: has no row"},
 		{"randomness", pkg{path: "loop/tool", imports: []string{"math/rand/v2"}}, "ids and jitter come from seeds"},

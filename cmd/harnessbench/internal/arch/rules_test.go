@@ -13,6 +13,7 @@ const module = "github.com/harnessbench/harnessbench"
 type pkg struct {
 	path    string
 	imports []string // direct ones, without those of tests
+	deps    []string // those and theirs
 	dir     string
 	files   []string // Go files without tests
 }
@@ -33,7 +34,7 @@ var allowed = []row{
 	{"loop/model/anthropic", "loop/model", "an adapter knows the vocabulary and its provider"},
 	{"loop/model/sim", "loop/model scenarios/strictyaml", "a simulated model sees only its request; its scripts are strict YAML"},
 	{"loop/model/modeltest", "loop/model loop/clock", "one conformance suite for any model"},
-	{"loop/model/modeltest/faultserver", "loop/model", "a faulty provider on loopback"},
+	{"loop/model/modeltest/faultserver", "loop/model loop/model/modeltest", "a faulty provider on loopback, and the conformance suite over it"},
 	{"loop/model/limit", "loop/model loop/clock", "a decorator of any model"},
 	{"loop/clock", "-", "time is a leaf"},
 	{"loop/redact", "-", "takes secrets out of texts: a leaf"},
@@ -57,7 +58,7 @@ var allowed = []row{
 	{"recorder/session", "loop/model loop/event", "the format is a leaf that readers can use without the loop"},
 	{"recorder/internal", "loop/model loop/event recorder/session", "what the recorder's tests share"},
 	{"recorder", "loop/model loop/event recorder/session recorder/internal/...", "a sink that writes sessions"},
-	{"recorder/wire", "loop/model loop/model/... loop/event loop/clock recorder recorder/session recorder/wire/... replayer", "the endpoint over recorder and replayer"},
+	{"recorder/wire", "loop/model loop/model/... loop/event loop/clock loop/redact recorder recorder/session recorder/wire/... replayer", "the endpoint over recorder and replayer"},
 	{"recorder/wire/dialect", "loop/model", "the shapes of the wire APIs, no network"},
 	{"recorder/wire/canon", "loop/model recorder/wire/dialect loop/redact", "canonical requests of any API"},
 	{"recorder/wire/tape", "loop/model loop/event recorder recorder/session recorder/wire/dialect recorder/wire/canon loop/redact replayer", "recorded traffic as a session, and its strict replay"},
@@ -110,6 +111,17 @@ var forbidden = []ban{
 	{"loop loop/guard loop/event loop/model loop/tool loop/prompt recorder/session graders/check", "-", "math/rand math/rand/v2 crypto/rand", "ids and jitter come from seeds"},
 }
 
+// unreachable lists what packages may not import by any detour either, so that
+// what is said to work offline has nothing in it that could go out.
+var unreachable = []ban{
+	{"loop/... recorder recorder/session replayer ablations/trial ablations/design ablations/models graders/... results results/stats results/pricing results/report scenarios/...",
+		"loop/model/openai loop/model/anthropic loop/model/modeltest/faultserver", outside, "loop, recorder and replayer are offline; only adapters reach the network"},
+	// The tables' library imports net/http for itself.
+	{"loop/... recorder recorder/session replayer ablations ablations/... graders/... results/... scenarios/...", "loop/model/openai loop/model/anthropic",
+		"github.com/sashabaranov/go-openai/... github.com/anthropics/anthropic-sdk-go/... " + module + "/loop/model/openai " + module + "/loop/model/anthropic",
+		"models are given to what runs them"},
+}
+
 // sole names the only importer of a dependency.
 type sole struct{ dependency, importer, cause string }
 
@@ -132,6 +144,7 @@ func check(pkgs []pkg) []string {
 		bad = append(bad, checkArrows(p)...)
 		bad = append(bad, checkForbidden(p)...)
 		bad = append(bad, checkSole(p)...)
+		bad = append(bad, checkReach(p)...)
 	}
 	slices.Sort(bad)
 	return bad
@@ -170,6 +183,26 @@ func checkSole(p pkg) (bad []string) {
 		for _, imp := range p.imports {
 			if covers(s.dependency, imp) && !covers(s.importer, p.path) {
 				bad = append(bad, fmt.Sprintf("%s must not import %s, only %s may: %s", p.path, imp, s.importer, s.cause))
+			}
+		}
+	}
+	return bad
+}
+
+// checkReach names the first breach of each rule alone: the others follow from it.
+func checkReach(p pkg) (bad []string) {
+	for _, b := range unreachable {
+		if !covers(b.pkgs, p.path) || covers(b.except, p.path) {
+			continue
+		}
+		for _, dep := range p.deps {
+			if covers(b.imports, dep) {
+				to, ok := internal(dep)
+				if !ok {
+					to = dep
+				}
+				bad = append(bad, fmt.Sprintf("%s must not reach %s: %s", p.path, to, b.cause))
+				break
 			}
 		}
 	}
