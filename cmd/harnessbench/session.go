@@ -12,6 +12,6 @@ the same divergence; mutate says how much of a session a replay would notice.`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSessionMutate(a))
+	cmd.AddCommand(newSessionUpdate(a), newSessionMinimise(a), newSessionMutate(a))
 	return cmd
 }
