@@ -11,6 +11,7 @@ import (
 
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/loop/internal/mutant"
 	"github.com/harnessbench/harnessbench/loop/model"
 )
 
@@ -20,6 +21,9 @@ import (
 func (r *run) infer() {
 	params := r.cfg.s.Params
 	var errs, dropped int
+	if mutant.Is("loop_retry_budget") {
+		errs = r.attempts - (r.turn - 1) // those of the turns before are still counted
+	}
 	for attempt := 0; !r.over(); attempt++ {
 		if r.ctx.Err() != nil {
 			r.fail(event.CancelledRun, "cancelled")

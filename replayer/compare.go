@@ -93,6 +93,8 @@ func (r *replay) passed(l *session.Line, ev event.Event) {
 	r.rep.Lines++
 	r.count(ev)
 	switch ev := ev.(type) {
+	case *event.Request:
+		r.follow.params = session.Short(ev.Req.ParamsDigest)
 	case *event.State:
 		r.rep.Turns++
 	case *event.ToolResult:
@@ -101,21 +103,7 @@ func (r *replay) passed(l *session.Line, ev event.Event) {
 		r.after = fmt.Sprintf("turn %d: guard %s (%s): %s, %s", ev.Turn, ev.Name, ev.Mode, ev.Act, ev.Evidence)
 	}
 	r.tape.take()
-	if l.Type == session.TypeState {
-		r.foreseeCancel()
-	}
-}
-
-// foreseeCancel ends the replayed loop where an operator ended the recorded one
-// between two turns.
-func (r *replay) foreseeCancel() {
-	l, err := r.tape.peek()
-	if err != nil || l.Type != session.TypeFooter {
-		return
-	}
-	if f, err := l.Footer(); err == nil && f.Reason == event.CancelledRun {
-		r.cancel()
-	}
+	r.foreseeCancel(l.Type)
 }
 
 // otherType reports an event that the recording does not have at this place.

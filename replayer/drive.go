@@ -35,6 +35,10 @@ type DriveOptions struct {
 	// Live makes what answers from the first divergence, or the recording's end,
 	// on. Nil stops there: the session ends as cancelled, and no call is made.
 	Live func(h *session.Header, cfg *trial.Rebuilt, ws workspace.Workspace) (*Live, error)
+	// Follow serves from the recording beyond a divergence that no request shows
+	// yet, and until one does. The loop runs under other settings: what was
+	// recorded of a call that a deadline or the loop itself cut short is not served.
+	Follow bool
 	// Record is the session file to write, all of it from the first line on; empty
 	// records nothing. Overwrite lets it replace a finished one.
 	Record    string
@@ -100,7 +104,8 @@ func (r *replay) driveConfig(o *DriveOptions) (*trial.Rebuilt, error) {
 		r.settle(Noop, err.Error())
 		return nil, nil
 	}
-	r.current = true
+	r.current = other.Config.Digest() != cfg.Config.Digest()
+	r.follow.on, r.follow.forked = o.Follow && r.current, o.Follow && r.current
 	return other, nil
 }
 

@@ -145,6 +145,7 @@ type replay struct {
 	effects effects    // what the tools do; nil = anything
 	driven  *Driven    // counts; may be nil
 	hooks   *Resumption
+	follow  following
 
 	again  tool.Runner // executes calls again; nil = results are served
 	ladder ladder
@@ -173,6 +174,7 @@ func (r *replay) settle(v Verdict, reason string) error {
 		r.halt = fmt.Errorf("%w: %s", ErrChanged, reason)
 	case r.onto != nil && v.Exit() == 1:
 		r.onward = true
+		r.follow.on = r.follow.on && r.rep.Divergence != nil
 	default:
 		r.halt = errStopped
 	}

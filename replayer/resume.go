@@ -94,7 +94,7 @@ type handover struct {
 
 // live returns the live clock once that is in force; nil before.
 func (h *handover) live() clock.Clock {
-	if !h.r.onward || h.r.onto.Clock == nil {
+	if !h.r.live() || h.r.onto.Clock == nil {
 		return nil
 	}
 	if !h.begun {

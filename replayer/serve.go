@@ -32,10 +32,12 @@ func (s served) Generate(ctx context.Context, req *model.Request, onDelta func(m
 			return resp, err
 		}
 	}
-	if _, none := r.onto.Model.(stopping); r.driven != nil && !none && ctx.Err() == nil {
-		r.driven.Asked++
+	if r.follow.on {
+		if resp, err, ok := r.followed(req); ok {
+			return resp, err
+		}
 	}
-	return r.onto.Model.Generate(ctx, req, onDelta)
+	return r.onLive(ctx, req, onDelta)
 }
 
 // recorded serves the next answer of the tape; ok is false when the loop goes on
@@ -51,6 +53,10 @@ func (r *replay) recorded(req *model.Request) (resp *model.Response, err error, 
 		resp, merr, err := answerOf(l)
 		if err != nil {
 			err = r.unreadable(l, err)
+			return nil, err, err != nil
+		}
+		if merr != nil && !r.answerStands(merr, req) {
+			err = r.diverge(l, "/error", "no answer within "+merr.Elapsed.String(), "the call may last "+req.Timeout.String())
 			return nil, err, err != nil
 		}
 		r.answered(req, resp, merr)
@@ -123,6 +129,11 @@ func (s runner) Run(ctx context.Context, op *tool.Op) tool.Result {
 			return res
 		}
 	}
+	if s.r.follow.on {
+		if res, ok := s.r.followedCall(op); ok {
+			return res
+		}
+	}
 	return s.r.onto.Run.Run(ctx, op)
 }
 
@@ -151,6 +162,10 @@ func (r *replay) result(ctx context.Context, op *tool.Op) (res tool.Result, ok b
 	rec, err := l.ToolResult()
 	if err != nil {
 		return cancelled, r.unreadable(l, err) != nil
+	}
+	if !r.resultStands(rec, op) {
+		err := r.diverge(l, "/outcome", string(rec.Outcome)+", which the call itself did not give", "the call is made")
+		return cancelled, err != nil
 	}
 	out := tool.Result{Outcome: rec.Outcome, Text: rec.Text, Took: rec.Want, Exit: rec.Exit}
 	again := r.again != nil && repeatable(&out)

@@ -12,6 +12,22 @@ import (
 // the scenario and the arm that its header names, as they are now. It is what
 // replay --config=current runs.
 func Current(suite string) (func(*session.Header) (*trial.Rebuilt, error), error) {
+	find, err := CurrentTrial(suite)
+	if err != nil {
+		return nil, err
+	}
+	return func(h *session.Header) (*trial.Rebuilt, error) {
+		spec, err := find(h)
+		if err != nil {
+			return nil, err
+		}
+		return spec.Rebuilt()
+	}, nil
+}
+
+// CurrentTrial gives the trial that a suite has today for a recorded session. It
+// is what a session goes on as where its recording ends.
+func CurrentTrial(suite string) (func(*session.Header) (*trial.Spec, error), error) {
 	s, list, err := OpenSuite(suite)
 	if err != nil {
 		return nil, err
@@ -28,7 +44,7 @@ func Current(suite string) (func(*session.Header) (*trial.Rebuilt, error), error
 	for _, a := range arms {
 		byArm[a.Name] = a
 	}
-	return func(h *session.Header) (*trial.Rebuilt, error) {
+	return func(h *session.Header) (*trial.Spec, error) {
 		sc, ok := byID[h.Scenario]
 		if !ok {
 			return nil, fmt.Errorf("the suite %s has no scenario %q", suite, h.Scenario)
@@ -41,14 +57,14 @@ func Current(suite string) (func(*session.Header) (*trial.Rebuilt, error), error
 		if err != nil {
 			return nil, err
 		}
-		spec := trial.Spec{Scenario: sc, Model: h.Model, Arm: arm.Name, Guards: arm.Guards, Prompt: arm.Prompt, Repetition: h.Repetition, Seed: seed}
+		spec := &trial.Spec{Scenario: sc, Model: h.Model, Arm: arm.Name, Guards: arm.Guards, Prompt: arm.Prompt, Repetition: h.Repetition, Seed: seed}
 		if spec.Card, err = trial.RecordedCard(h); err != nil {
 			return nil, err
 		}
 		if s.Coupling == Independent {
 			spec.Salt = arm.Name // as the runner does
 		}
-		return spec.Rebuilt()
+		return spec, nil
 	}, nil
 }
 

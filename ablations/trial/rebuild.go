@@ -243,9 +243,17 @@ func Imported(h *session.Header) (from string, ok bool) {
 // WithGuards is the configuration with other guard settings; everything else is
 // as recorded.
 func (r *Rebuilt) WithGuards(change func(guard.Settings) (guard.Settings, error)) (*Rebuilt, error) {
+	return r.With(func(s *loop.Settings) (err error) {
+		s.Guards, err = change(s.Guards)
+		return err
+	})
+}
+
+// With is the configuration with other settings. Tools and checks stay: what
+// change makes of the specs is not looked at.
+func (r *Rebuilt) With(change func(*loop.Settings) error) (*Rebuilt, error) {
 	s := r.Config.Settings()
-	var err error
-	if s.Guards, err = change(s.Guards); err != nil {
+	if err := change(&s); err != nil {
 		return nil, err
 	}
 	cfg, err := loop.Freeze(s)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/internal/mutant"
 )
 
 // Host performs what guards decide and hears what fired.
@@ -138,7 +139,7 @@ func (r *Result) merge(d *Decision, rank int) {
 	if d.Feedback != "" {
 		r.Feedback = append(r.Feedback, d.Feedback)
 	}
-	if d.Stop != nil && (r.Stop == nil || prior(d.Stop.Reason) < prior(r.Stop.Reason)) {
+	if d.Stop != nil && (r.Stop == nil || prior(d.Stop.Reason) < prior(r.Stop.Reason) && !mutant.Is("loop_order_of_stops")) {
 		r.Stop, r.Rank = d.Stop, rank
 	}
 	r.Continue = r.Continue || d.Continue

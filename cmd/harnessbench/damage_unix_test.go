@@ -1,0 +1,127 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/harnessbench/harnessbench/recorder/session"
+)
+
+// Bounds that no damaged file may exceed, whatever reads it.
+const (
+	damagedFiles = 1000
+	hangs        = 2 * time.Second // of CPU: a busy machine is no hang
+	blocks       = time.Minute     // of the wall clock, for all files of a command
+	maxResident  = 256 << 20       // bytes
+)
+
+// measured is what a child process did.
+type measured struct {
+	out, errs string
+	code      int
+	cpu, wall time.Duration
+	resident  int64 // bytes, at most
+}
+
+// measure runs the program and measures it.
+func measure(t testing.TB, limit time.Duration, bin string, args ...string) measured {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bin, args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	began := time.Now()
+	err := cmd.Run()
+	m := measured{out: out.String(), errs: errs.String(), wall: time.Since(began)}
+	if ctx.Err() != nil {
+		t.Errorf("%s: no end within %s", strings.Join(args[:1], " "), limit)
+		return m
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	m.code, m.cpu = cmd.ProcessState.ExitCode(), cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
+	m.resident = cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
+	if runtime.GOOS != "darwin" { // there it counts bytes
+		m.resident <<= 10
+	}
+	return m
+}
+
+// TestDamagedSessions gives replay, verify, show and diff a thousand damaged
+// files: the right verdict, no panic, no hang, bounded memory.
+func TestDamagedSessions(t *testing.T) {
+	dir := t.TempDir()
+	bin := program(t, t.TempDir())
+	files := newDamager(t, 1).files(damagedFiles)
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(dir, f.name), f.data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, cmd := range []string{"replay", "verify"} {
+		m := measure(t, blocks, bin, cmd, "-q", "--json", dir)
+		got := verdicts(t, m)
+		wrong := 0
+		for _, f := range files {
+			v, ok := got[f.name]
+			bad := !ok || cmd == "replay" && !slices.Contains(f.want, v) || cmd == "verify" && f.broken && v != "CORRUPT" && v != "TORN" && v != "TOO_NEW"
+			if bad && wrong < 20 {
+				wrong++
+				t.Errorf("%s %s: %s, want one of %v", cmd, f.name, v, f.want)
+			}
+		}
+		if m.code != 3 || m.resident > maxResident || m.cpu > damagedFiles*hangs/100 {
+			t.Errorf("%s: exit %d, %d MiB, %s of CPU", cmd, m.code, m.resident>>20, m.cpu)
+		}
+		t.Logf("%s: %d files, %s, %d MiB at most", cmd, len(got), m.cpu.Round(time.Millisecond), m.resident>>20)
+	}
+	// The other two read one or two files at a time: in this process, and so
+	// without a measure of their own.
+	sound := filepath.Join(corpusGood, "brief"+session.Suffix)
+	for _, f := range files {
+		path := filepath.Join(dir, f.name)
+		for _, args := range [][]string{{"show", "-q", path}, {"diff", "-q", path, sound}} {
+			var out, errs bytes.Buffer
+			code := run(context.Background(), &out, &errs, args)
+			all := out.String() + errs.String()
+			if code != 0 && code != 1 && code != 3 || strings.TrimSpace(all) == "" || strings.ContainsAny(all, "\x1b\x07\x00") || len(all) > 1<<20 {
+				t.Errorf("%s %s: exit %d, %d bytes: %s", args[0], f.name, code, len(all), cut(all))
+			}
+			if f.broken && code == 0 && !strings.Contains(all, "nfinished") && !strings.Contains(all, "torn") {
+				t.Errorf("%s %s: exit 0 and not a word of the damage", args[0], f.name)
+			}
+		}
+	}
+}
+
+// verdicts reads the verdicts of replay --json and verify --json by file name.
+func verdicts(t testing.TB, m measured) map[string]string {
+	t.Helper()
+	var got struct {
+		Sessions []struct{ Path, Verdict string }
+	}
+	if err := json.Unmarshal([]byte(m.out), &got); err != nil {
+		t.Fatalf("exit %d: %v\n%s", m.code, err, cut(m.errs))
+	}
+	out := map[string]string{}
+	for _, s := range got.Sessions {
+		out[filepath.Base(s.Path)] = s.Verdict
+	}
+	return out
+}
