@@ -14,6 +14,10 @@ import (
 	"github.com/harnessbench/harnessbench/replayer"
 )
 
+// detailed is how many sessions that are not as they should be are told of in
+// full.
+const detailed = 20
+
 // replayOutput says where the reports of a replay go besides the text.
 type replayOutput struct {
 	json    *bool
@@ -73,7 +77,7 @@ func (o *replayOutput) write(a *app, reports []*replayer.Report) error {
 		return err
 	}
 	if !*o.json {
-		return render.Text(a.stdout, cases, a.out.Color)
+		return render.Text(a.stdout, cases, detailed, a.out.Color)
 	}
 	var b bytes.Buffer
 	if err := cli.WriteJSON(&b, replayJSON{replaySchema, reports, count(reports)}); err != nil {

@@ -1,36 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/replayer"
 )
-
-// resealed changes what the session says of the task and seals the chain again.
-func resealed(t *testing.T, raw []byte) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	err := session.Edit(&out, bytes.NewReader(raw), func(l *session.Line, emit func(session.Type, []byte) error) error {
-		payload := l.Payload()
-		if l.Type == session.TypeFooter {
-			var err error
-			if payload, err = l.With("/reason", []byte(`"stuck"`)); err != nil {
-				return err
-			}
-		}
-		return emit(l.Type, payload)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
 
 // TestCodesAreDocumented keeps the list of codes in docs/replay.md equal to the
 // table, and every code that the documentation names known.

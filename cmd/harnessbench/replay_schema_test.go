@@ -15,6 +15,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/replayer"
 )
 
@@ -199,7 +200,7 @@ func replayedSamples(t *testing.T) map[string]string {
 		"cut":      bytes.Join(lines[:len(lines)-3], nil),
 		"corrupt":  whole[100:],
 		"too new":  bytes.Replace(whole, []byte("session/1"), []byte("session/9"), 1),
-		"diverged": resealed(t, whole),
+		"diverged": resealed(t, whole, otherEnd(t)),
 	} {
 		path := filepath.Join(dir, "a.session.jsonl")
 		if err := os.WriteFile(path, data, 0o644); err != nil {
@@ -210,4 +211,18 @@ func replayedSamples(t *testing.T) map[string]string {
 		samples[name] = out.String()
 	}
 	return samples
+}
+
+// otherEnd gives a session another end.
+func otherEnd(t *testing.T) func(*session.Line) []byte {
+	return func(l *session.Line) []byte {
+		if l.Type != session.TypeFooter {
+			return l.Payload()
+		}
+		p, err := l.With("/reason", []byte(`"stuck"`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
 }

@@ -75,7 +75,7 @@ func hostileCase() Case {
 
 func TestText(t *testing.T) {
 	var plain, colored, one bytes.Buffer
-	if err := errors.Join(Text(&plain, samples(), false), Text(&colored, samples(), true)); err != nil {
+	if err := errors.Join(Text(&plain, samples(), detailed, false), Text(&colored, samples(), detailed, true)); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "report.txt", plain.Bytes())
@@ -111,7 +111,7 @@ func TestMany(t *testing.T) {
 		cases = append(cases, c)
 	}
 	var b strings.Builder
-	if err := Text(&b, cases, false); err != nil {
+	if err := Text(&b, cases, detailed, false); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "recorded  "); n != detailed {
@@ -202,6 +202,9 @@ func TestGitHub(t *testing.T) {
 	golden(t, "summary.md", summary)
 }
 
+// detailed is how many cases the tests want in full.
+const detailed = 20
+
 var wd, _ = os.Getwd()
 
 // File names are relative to the checkout; outside of it there is none, and a
@@ -271,7 +274,7 @@ func TestHostile(t *testing.T) {
 	c := hostileCase()
 	var text, notes, bare bytes.Buffer
 	g := &GitHub{}
-	if err := errors.Join(Text(&text, []Case{c}, false), g.Annotate(&notes, []Case{c}), One(&bare, &c, false)); err != nil {
+	if err := errors.Join(Text(&text, []Case{c}, detailed, false), g.Annotate(&notes, []Case{c}), One(&bare, &c, false)); err != nil {
 		t.Fatal(err)
 	}
 	md := Markdown([]Case{c}, maxSummary)
@@ -314,7 +317,7 @@ func FuzzOutputs(f *testing.F) {
 		c := Session(&replayer.Report{Path: b, Verdict: replayer.Diverged, Code: replayer.CodeMessage, Reason: a,
 			Divergence: &replayer.Divergence{Recorded: a, Actual: b, Diff: replayer.TextDiff(a, b), Hint: replayer.Hint(a, b), Show: a}})
 		var text, junit, notes bytes.Buffer
-		if err := errors.Join(Text(&text, []Case{c}, false), JUnit(&junit, []Case{c}), (&GitHub{Workspace: "/"}).Annotate(&notes, []Case{c})); err != nil {
+		if err := errors.Join(Text(&text, []Case{c}, detailed, false), JUnit(&junit, []Case{c}), (&GitHub{Workspace: "/"}).Annotate(&notes, []Case{c})); err != nil {
 			t.Fatal(err)
 		}
 		noCommand(t, "text", text.String())

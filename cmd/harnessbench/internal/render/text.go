@@ -10,13 +10,11 @@ import (
 	"github.com/harnessbench/harnessbench/replayer"
 )
 
-// detailed is how many cases Text tells of in full, of those that failed and of
-// those that did not; of the other failures it prints a line each.
-const detailed = 20
-
 // Text prints every case that did not come out as recorded, then the counts.
-// Cases that did are printed only where they have something to say.
-func Text(w io.Writer, cases []Case, color bool) error {
+// Cases that did are printed only where they have something to say. In full it
+// tells of so many that failed and as many that did not; of the other failures it
+// prints a line each.
+func Text(w io.Writer, cases []Case, full int, color bool) error {
 	var b strings.Builder
 	told := map[bool]int{} // by whether it failed
 	for i := range cases {
@@ -24,14 +22,14 @@ func Text(w io.Writer, cases []Case, color bool) error {
 		if c.Verdict == replayer.Exact && len(c.details) == 0 {
 			continue
 		}
-		if told[c.failed()]++; told[c.failed()] <= detailed {
+		if told[c.failed()]++; told[c.failed()] <= full {
 			c.text(&b, color)
 			b.WriteByte('\n')
 		} else if c.failed() {
 			fmt.Fprintf(&b, "%s %s: %s, %s\n", c.Name, cli.SanitizeLine(c.Path), c.Code, cli.SanitizeLine(c.Reason))
 		}
 	}
-	if n := told[false] - detailed; n > 0 {
+	if n := told[false] - full; n > 0 {
 		fmt.Fprintf(&b, "and %s that came out as recorded and of which --json says more\n", cli.Count(n, "session"))
 	}
 	fmt.Fprintf(&b, "%s\n", Counts(cases))
