@@ -185,3 +185,44 @@ func (c *Comparison) printFirst(p *printer) {
 		p.text(block{first: fmt.Sprintf("  %s line %-4d ", s.name, s.line), rest: "              ", style: s.look}, safeLine(text))
 	}
 }
+
+// Summary says in a few lines what a comparison found: the setup's differences,
+// the first one in the conversation, and the ends.
+func (c *Comparison) Summary() (out []string) {
+	row := func(name, text string) { out = append(out, fmt.Sprintf("%-9s %s", name, text)) }
+	for i, ch := range c.Setup {
+		if i == 3 {
+			row("setup", fmt.Sprintf("%d more", len(c.Setup)-i))
+			break
+		}
+		row("setup", safeLine(ch.Pointer)+"  "+missing(ch.A)+" → "+missing(ch.B))
+	}
+	if d := c.First; d != nil {
+		where := "the opening"
+		if d.Turn > 0 {
+			where = fmt.Sprintf("turn %d", d.Turn)
+		}
+		if d.Lane != event.MainLane {
+			where += " of lane " + safeLine(d.Lane)
+		}
+		what := d.Aspect + ", " + d.Type
+		if d.Field != "" {
+			what += " " + d.Field + ": " + missing(d.A) + " → " + missing(d.B)
+		}
+		row("first", where+": "+safeLine(what))
+	}
+	if a, b := ending(c.End[0]), ending(c.End[1]); a != b {
+		row("outcome", a+" → "+b)
+	}
+	return out
+}
+
+// Equal reports whether nothing of a turn differs.
+func (t *TurnStatus) Equal() bool {
+	for _, s := range t.Status {
+		if s != Same && s != Neither {
+			return false
+		}
+	}
+	return true
+}
