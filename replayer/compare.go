@@ -57,13 +57,13 @@ func (r *replay) compare(t session.Type, payload []byte, ev event.Event) error {
 	if l.Type != t {
 		return r.otherType(l, t, payload, ev)
 	}
-	struck := r.ladder.total()
+	eased := r.ladder.eased
 	diff, err := r.difference(l, payload, ev)
 	switch {
 	case err != nil:
 		return r.unreadable(l, err)
 	case diff == nil:
-		if r.ladder.total() == struck {
+		if r.ladder.eased == eased {
 			r.unequal++
 		}
 		r.passed(l, ev)

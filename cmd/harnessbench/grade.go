@@ -34,7 +34,7 @@ Exit 0: all are graded. 3: at least one is not.`,
 	cmd.Flags().StringVar(&suite, "suite", "", "the suite that has the sessions' scenarios")
 	asJSON := cli.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 1 || suite != "" || !hasMachine(args[0]) {
+		if len(args) > 1 || suite != "" || !meansRun(args[0]) {
 			return gradeSessions(cmd.Context(), a, args, suite, *asJSON)
 		}
 		return gradeRun(cmd.Context(), a, args[0], *asJSON)

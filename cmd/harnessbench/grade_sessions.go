@@ -12,9 +12,13 @@ import (
 	"github.com/harnessbench/harnessbench/replayer"
 )
 
-// hasMachine reports whether a path is a run folder, a broken one included.
-func hasMachine(path string) bool {
-	_, err := os.Stat(filepath.Join(path, machineFile))
+// meansRun reports whether an argument names a run folder, if a broken one, rather
+// than sessions.
+func meansRun(arg string) bool {
+	if info, err := os.Stat(arg); err == nil && !info.IsDir() {
+		return !cli.IsSession(arg)
+	}
+	_, err := os.Stat(filepath.Join(arg, machineFile))
 	return err == nil
 }
 
