@@ -22,11 +22,11 @@ type origins struct {
 	suite func(*session.Header) (*trial.Spec, error) // nil = none is named
 
 	mu   sync.Mutex
-	runs map[string]*origin // by run folder
+	runs map[string]*runOrigin // by run folder
 }
 
-// origin is what a run folder says of its sessions.
-type origin struct {
+// runOrigin is what a run folder says of its sessions.
+type runOrigin struct {
 	find     func(*session.Header) (*trial.Spec, error) // nil = it is no run folder, or an import
 	err      error
 	verdicts map[string]string // by session, slashes
@@ -34,7 +34,7 @@ type origin struct {
 
 // newOrigins opens the suite, unless that is empty.
 func newOrigins(suite string) (*origins, error) {
-	o := &origins{runs: map[string]*origin{}}
+	o := &origins{runs: map[string]*runOrigin{}}
 	if suite == "" {
 		return o, nil
 	}
@@ -73,27 +73,27 @@ func (o *origins) verdict(path string) string {
 }
 
 // run reads the run folder that a session lies in, once.
-func (o *origins) run(path string) (*origin, string) {
+func (o *origins) run(path string) (*runOrigin, string) {
 	dir := filepath.Dir(filepath.Dir(path))
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	run := o.runs[dir]
 	if run == nil {
-		run = &origin{}
+		run = &runOrigin{}
 		if filepath.Base(filepath.Dir(path)) == ablations.SessionsDir {
-			run = openOrigin(dir)
+			run = openRunOrigin(dir)
 		}
 		o.runs[dir] = run
 	}
 	return run, dir
 }
 
-func openOrigin(dir string) *origin {
+func openRunOrigin(dir string) *runOrigin {
 	m, err := readMachine(dir)
 	if err != nil {
-		return &origin{}
+		return &runOrigin{}
 	}
-	run := &origin{verdicts: map[string]string{}}
+	run := &runOrigin{verdicts: map[string]string{}}
 	lock, _, err := design.ReadLock(filepath.Join(dir, design.LockFile))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
