@@ -81,14 +81,14 @@ func (o *origins) run(path string) (*runOrigin, string) {
 	if run == nil {
 		run = &runOrigin{}
 		if filepath.Base(filepath.Dir(path)) == ablations.SessionsDir {
-			run = openRunOrigin(dir)
+			run = openOrigin(dir)
 		}
 		o.runs[dir] = run
 	}
 	return run, dir
 }
 
-func openRunOrigin(dir string) *runOrigin {
+func openOrigin(dir string) *runOrigin {
 	m, err := readMachine(dir)
 	if err != nil {
 		return &runOrigin{}
