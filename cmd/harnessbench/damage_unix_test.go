@@ -30,10 +30,25 @@ const (
 
 // measured is what a child process did.
 type measured struct {
-	out, errs string
+	out, errs string // the first MiB
+	said      int    // bytes of both
 	code      int
 	cpu, wall time.Duration
 	resident  int64 // bytes, at most
+}
+
+// capped keeps the first MiB of what is written.
+type capped struct {
+	kept bytes.Buffer
+	all  int
+}
+
+func (c *capped) String() string { return c.kept.String() }
+
+func (c *capped) Write(b []byte) (int, error) {
+	c.all += len(b)
+	c.kept.Write(b[:min(len(b), max(0, 1<<20-c.kept.Len()))])
+	return len(b), nil
 }
 
 // measure runs the program and measures it.
@@ -42,11 +57,13 @@ func measure(t testing.TB, limit time.Duration, bin string, args ...string) meas
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bin, args...)
-	var out, errs bytes.Buffer
+	// What this process has resident when the child is made counts for the child's
+	// maximum on Linux, so little is kept.
+	var out, errs capped
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	began := time.Now()
 	err := cmd.Run()
-	m := measured{out: out.String(), errs: errs.String(), wall: time.Since(began)}
+	m := measured{out: out.String(), errs: errs.String(), said: out.all + errs.all, wall: time.Since(began)}
 	if ctx.Err() != nil {
 		t.Errorf("%s: no end within %s", strings.Join(args[:1], " "), limit)
 		return m
@@ -124,4 +141,39 @@ func verdicts(t testing.TB, m measured) map[string]string {
 		out[filepath.Base(s.Path)] = s.Verdict
 	}
 	return out
+}
+
+// TestHeavySessions reads files that are as large, as deep or as well packed as
+// they may be, and a little more, one at a time: memory and time are those of
+// each command.
+func TestHeavySessions(t *testing.T) {
+	bin := program(t, t.TempDir())
+	sound := filepath.Join(corpusGood, "brief"+session.Suffix)
+	good, err := os.ReadFile(sound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range heavies {
+		t.Run(h.name, func(t *testing.T) {
+			path := h.write(t, t.TempDir(), good)
+			for _, args := range [][]string{{"replay", "-q", "--json", path}, {"verify", "-q", path}, {"show", "-q", path}, {"diff", "-q", path, sound}} {
+				m := measure(t, blocks, bin, args...)
+				if strings.Contains(m.errs, "goroutine ") || m.code < 0 || m.code == 2 || m.code > 3 {
+					t.Errorf("%s: exit %d: %s", args[0], m.code, cut(m.errs))
+				}
+				if m.said > 1<<20 {
+					t.Errorf("%s: %d bytes said", args[0], m.said)
+				}
+				if m.resident > maxResident || m.cpu > 2*hangs {
+					t.Errorf("%s: %d MiB, %s of CPU", args[0], m.resident>>20, m.cpu.Round(time.Millisecond))
+				}
+				t.Logf("%s: exit %d, %d MiB, %s, %d bytes said", args[0], m.code, m.resident>>20, m.cpu.Round(time.Millisecond), m.said)
+				if args[0] == "replay" {
+					if v := verdicts(t, m)[filepath.Base(path)]; !slices.Contains(strings.Fields(h.want), v) {
+						t.Errorf("%s: verdict %s, want %s: %s", args[0], v, h.want, cut(m.out))
+					}
+				}
+			}
+		})
+	}
 }

@@ -61,6 +61,7 @@ Exit 0: all as recorded. 1: at least one diverged. 3: at least one cannot be jud
 
 // replaySessions is the command.
 func replaySessions(ctx context.Context, a *app, args []string, f replayFlags) error {
+	frugal()
 	opts, err := f.options()
 	if err != nil {
 		return err

@@ -55,6 +55,7 @@ Exit 0: shown. 3: the session is damaged; the line is named.`,
 
 // showSession is the command.
 func showSession(_ context.Context, a *app, arg string, f showFlags) error {
+	frugal()
 	if f.turn < 0 {
 		return cli.Usagef("turns count from 1", "--turn %d", f.turn)
 	}
