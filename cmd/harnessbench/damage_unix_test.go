@@ -177,3 +177,80 @@ func TestHeavySessions(t *testing.T) {
 		})
 	}
 }
+
+// TestSpecialFiles: pipes, devices, folders and dangling links that are called
+// like sessions block nothing, and hide no other file's verdict.
+func TestSpecialFiles(t *testing.T) {
+	dir := t.TempDir()
+	bin := program(t, t.TempDir())
+	good, err := os.ReadFile(filepath.Join(corpusGood, "brief"+session.Suffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := func(s string) string { return filepath.Join(dir, s+session.Suffix) }
+	for _, err := range []error{
+		os.WriteFile(name("good"), good, 0o644), syscall.Mkfifo(name("pipe"), 0o644), os.Mkdir(name("folder"), 0o755),
+		os.Symlink("good"+session.Suffix, name("link")), os.Symlink("nowhere", name("dangling")), os.Symlink("/dev/zero", name("device")),
+		os.Symlink(".", name("loop")), os.Symlink("self"+session.Suffix, name("self")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for cmd, sound := range map[string]string{"replay": "EXACT", "verify": "OK"} {
+		m := measure(t, 10*time.Second, bin, cmd, "-q", "--json", dir)
+		got := verdicts(t, m)
+		want := map[string]string{"good": sound, "link": sound, "pipe": "CORRUPT", "dangling": "CORRUPT", "device": "CORRUPT", "loop": "CORRUPT", "self": "CORRUPT"}
+		for n, v := range want {
+			if got[n+session.Suffix] != v {
+				t.Errorf("%s %s: %s, want %s", cmd, n, got[n+session.Suffix], v)
+			}
+		}
+		if m.code != 3 || len(got) != len(want) {
+			t.Errorf("%s: exit %d, %v", cmd, m.code, got)
+		}
+	}
+	for _, n := range []string{"pipe", "folder", "dangling", "device", "self"} {
+		for _, args := range [][]string{{"show", name(n)}, {"diff", name(n), name("good")}} {
+			if m := measure(t, 10*time.Second, bin, args...); m.code != 2 && m.code != 3 || m.errs == "" {
+				t.Errorf("%s %s: exit %d, %q", args[0], n, m.code, m.errs)
+			}
+		}
+	}
+}
+
+// TestBlobTricks: a blob that is a link or a pipe is not read.
+func TestBlobTricks(t *testing.T) {
+	bin := program(t, t.TempDir())
+	blobs, err := filepath.Glob(filepath.Join(corpusGood, "blobs", "*"))
+	if err != nil || len(blobs) != 1 {
+		t.Fatalf("%v %v", blobs, err)
+	}
+	whole, err := filepath.Abs(blobs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, place := range map[string]func(at string) error{
+		"link":  func(at string) error { return os.Symlink(whole, at) },
+		"pipe":  func(at string) error { return syscall.Mkfifo(at, 0o644) },
+		"dir":   func(at string) error { return os.Mkdir(at, 0o755) },
+		"other": func(at string) error { return os.WriteFile(at, bytes.Repeat([]byte("x"), 69300), 0o644) },
+	} {
+		dir := t.TempDir()
+		good, err := os.ReadFile(filepath.Join(corpusGood, "blobs"+session.Suffix))
+		if err == nil {
+			err = errors.Join(os.WriteFile(filepath.Join(dir, "x"+session.Suffix), good, 0o644), os.Mkdir(filepath.Join(dir, "blobs"), 0o755))
+		}
+		if err == nil {
+			err = place(filepath.Join(dir, "blobs", filepath.Base(whole)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cmd := range []string{"replay", "verify"} {
+			if m := measure(t, 10*time.Second, bin, cmd, "-q", dir); m.code != 1 && m.code != 3 {
+				t.Errorf("%s with a blob that is a %s: exit %d: %s", cmd, what, m.code, cut(m.out))
+			}
+		}
+	}
+}
