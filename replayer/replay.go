@@ -44,6 +44,9 @@ type Options struct {
 // be opened, or a cancelled ctx.
 func File(ctx context.Context, path string, o Options) (*Report, error) {
 	s, err := session.Open(path)
+	if session.Unopened(err) {
+		return &Report{Path: path, Verdict: Corrupt, Reason: err.Error()}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
