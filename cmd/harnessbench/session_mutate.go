@@ -52,9 +52,10 @@ field is not explained. 3: a session does not replay as it is.`,
 	fl.Uint64Var(&f.seed, "seed", 1, "of the choice")
 	fl.IntVarP(&f.jobs, "concurrency", "j", 0, "sessions at a time (default: the CPUs)")
 	f.json = cli.JSONFlag(cmd)
-	cmd.MarkFlagsMutuallyExclusive("sample", "full")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
+		case f.full && cmd.Flags().Changed("sample"):
+			return cli.Usagef("leave one of them out", "--full tries every change, --sample %d some", f.sample)
 		case f.sample < 1:
 			return cli.Usagef("use 1 or more, or --full for every change", "--sample %d", f.sample)
 		case cmd.Flags().Changed("concurrency") && f.jobs < 1:
