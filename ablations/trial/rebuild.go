@@ -57,6 +57,7 @@ type configJSON struct {
 		Turns    int64 `json:"turns"`
 		WallUS   int64 `json:"wall_us"`
 	} `json:"limits"`
+	Loop   int      `json:"loop"` // behaviour version; left out = 1
 	Models []string `json:"models"`
 	Params struct {
 		MaxTokens   int      `json:"max_tokens"`
@@ -100,6 +101,9 @@ func Rebuild(h *session.Header, parts []*model.Part) (*Rebuilt, error) {
 	var c configJSON
 	if err := json.Unmarshal(h.Config, &c, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("header, config: %w", err)
+	}
+	if c.Loop != 0 && c.Loop != loop.Behaviour {
+		return nil, fmt.Errorf("header, config: %w", &guard.OldBehaviourError{Guard: "the loop", Want: c.Loop, Have: []int{loop.Behaviour}})
 	}
 	guards, err := guard.ParseSettings(c.Guards)
 	if err != nil {
@@ -234,4 +238,27 @@ func Imported(h *session.Header) (from string, ok bool) {
 		return "", false
 	}
 	return c.Imported, c.Imported != ""
+}
+
+// WithGuards is the configuration with other guard settings; everything else is
+// as recorded.
+func (r *Rebuilt) WithGuards(change func(guard.Settings) (guard.Settings, error)) (*Rebuilt, error) {
+	return r.With(func(s *loop.Settings) (err error) {
+		s.Guards, err = change(s.Guards)
+		return err
+	})
+}
+
+// With is the configuration with other settings. Tools and checks stay: what
+// change makes of the specs is not looked at.
+func (r *Rebuilt) With(change func(*loop.Settings) error) (*Rebuilt, error) {
+	s := r.Config.Settings()
+	if err := change(&s); err != nil {
+		return nil, err
+	}
+	cfg, err := loop.Freeze(s)
+	if err != nil {
+		return nil, err
+	}
+	return &Rebuilt{Config: cfg, Checks: r.Checks, Tools: r.Tools}, nil
 }

@@ -86,12 +86,24 @@ func (s *show) header(l *session.Line) error {
 		}
 		s.fact("workspace", fmt.Sprintf("%s, %s", count(n, "file"), size(bytes)))
 	}
-	for _, name := range sortedKeys(h.Labels) {
-		if name != "arm" && name != "imported" {
-			s.fact("label", name+" = "+h.Labels[name])
-		}
-	}
+	s.labels(h.Labels, "arm", "imported")
 	return nil
+}
+
+// labels shows annotations, but for those that were shown before: a bounded
+// number, each cut, since they say nothing of what happened.
+func (s *show) labels(labels map[string]string, shown ...string) {
+	n := 0
+	for _, name := range sortedKeys(labels) {
+		if slices.Contains(shown, name) {
+			continue
+		}
+		if n++; n > 32 {
+			s.fact("label", fmt.Sprintf("%d labels in all", len(labels)))
+			return
+		}
+		s.fact("label", clip(name, 80)+" = "+clip(labels[name], 200))
+	}
 }
 
 // fact prints one row of the first or the last block.

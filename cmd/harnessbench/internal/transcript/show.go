@@ -18,6 +18,7 @@ type Options struct {
 	Color bool
 	Full  bool // nothing is cut
 	Turn  int  // this turn only, uncut; 0 = all
+	Live  bool // what is known is printed at once: the session is being written
 	// Verdict finds what the run's graders said of the session with this digest
 	// over all of its lines; nil or a nil result = nothing is known.
 	Verdict func(digest model.Digest) *results.Entry
@@ -95,6 +96,9 @@ func (s *show) run(r *session.Reader) error {
 		}
 		if err == nil {
 			err = s.take(l)
+		}
+		if err == nil && s.o.Live {
+			err = s.w.Flush()
 		}
 		if err != nil {
 			s.mute = false
