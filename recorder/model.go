@@ -128,7 +128,7 @@ func (c *Calls) ask(head event.Head, lane *callLane, req *model.Request) {
 		if p.JSON == nil {
 			p = model.NewMessagePart(*p.Message) // a lean one
 		}
-		why := "asked"
+		why := session.WhyAsked
 		if p.Kind != model.KindMessage {
 			why = string(p.Kind)
 		}
