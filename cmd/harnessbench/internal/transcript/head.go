@@ -87,16 +87,24 @@ func (s *show) header(l *session.Line) error {
 		}
 		s.fact("workspace", fmt.Sprintf("%s, %s", count(n, "file"), size(bytes)))
 	}
-	if f := h.Fork; f != nil {
-		s.fact("fork of", fmt.Sprintf("%s: %s shared, %d tokens not spent", f.Parent.Short(), count(f.Turns, "turn"), f.Spared.Total()))
-		s.fact("under", strings.Join(f.Set, ", "))
-	}
+	s.fork(h.Fork)
 	for _, name := range sortedKeys(h.Labels) {
 		if name != "arm" && name != "imported" {
 			s.fact("label", name+" = "+h.Labels[name])
 		}
 	}
 	return nil
+}
+
+// fork says where the session comes from, if it is a fork.
+func (s *show) fork(f *session.Fork) {
+	if f == nil {
+		return
+	}
+	s.fact("fork of", fmt.Sprintf("%s: %s shared, %d tokens not spent", f.Parent.Short(), count(f.Turns, "turn"), f.Spared.Total()))
+	if len(f.Set) > 0 {
+		s.fact("under", strings.Join(f.Set, ", "))
+	}
 }
 
 // fact prints one row of the first or the last block.
