@@ -194,8 +194,7 @@ func (r *replay) configure(o Options) (*trial.Rebuilt, error) {
 		return nil, nil
 	}
 	r.rep.Scenario = h.Scenario
-	if h.IsWire() {
-		r.settle(Noop, "recorded traffic, not a session of this loop: replay it in front of the client that was recorded, with harnessbench replay --serve "+shellQuote(r.rep.Path)+" -- CMD")
+	if r.foreign(h) {
 		return nil, nil
 	}
 	if errors.Is(err, errEnd) {
@@ -245,8 +244,24 @@ func (r *replay) configure(o Options) (*trial.Rebuilt, error) {
 	case err != nil:
 		r.misfit(r.tape.queued[0], "/config", err)
 		return nil, nil
+	case cfg.OwnCheck && r.driven == nil:
+		r.settle(Noop, "its acceptance check is code of a Go test: replay it there, with replaytest.Test")
+		return nil, nil
 	}
 	return cfg, nil
+}
+
+// foreign settles what is no session of this loop.
+func (r *replay) foreign(h *session.Header) bool {
+	if h.IsWire() {
+		r.settle(Noop, "recorded traffic, not a session of this loop: replay it in front of the client that was recorded, with harnessbench replay --serve "+shellQuote(r.rep.Path)+" -- CMD")
+		return true
+	}
+	if h.IsCalls() {
+		r.settle(Noop, "recorded calls of a loop of your own: replay them in its test, with replaytest.Model")
+		return true
+	}
+	return false
 }
 
 // soundHeader checks what the header says twice.
