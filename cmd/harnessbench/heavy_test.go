@@ -150,8 +150,8 @@ var heavies = []heavy{
 		_, _ = io.WriteString(w, `]`)
 	})},
 	{"config", "DIVERGED", field(session.TypeHeader, "config", times(`{"x":[0`, ",0", almost/2, `]}`))},
-	{"parts", "CORRUPT", func(_ *testing.T, w io.Writer, good []byte) { repeated(w, good, session.TypePart, 200_000) }},
-	{"notes", "DIVERGED EXHAUSTED", func(_ *testing.T, w io.Writer, good []byte) { repeated(w, good, session.TypeState, 300_000) }},
+	{"parts", "CORRUPT", func(_ *testing.T, w io.Writer, good []byte) { repeated(w, good, session.TypePart, 100_000) }},
+	{"notes", "DIVERGED EXHAUSTED", func(_ *testing.T, w io.Writer, good []byte) { repeated(w, good, session.TypeState, 100_000) }},
 }
 
 // repeated seals a session in which the first line of a type stands n times.
