@@ -66,7 +66,8 @@ func longSession(t *testing.T, path string, size int64) (turns int) {
 }
 
 // TestLongSession reads a session of 64 MiB, or of the size that
-// HARNESSBENCH_LONG_MIB says, by each command: memory does not grow with it.
+// HARNESSBENCH_LONG_MIB says, by each command: memory does not grow with it, or by
+a small share.
 func TestLongSession(t *testing.T) {
 	mib := int64(64)
 	if s := os.Getenv("HARNESSBENCH_LONG_MIB"); s != "" {
@@ -88,7 +89,11 @@ func TestLongSession(t *testing.T) {
 		if m.code != 0 {
 			t.Errorf("%s: exit %d: %s%s", args[0], m.code, cut(m.out), cut(m.errs))
 		}
-		if m.resident > 64<<20 {
+		most := int64(64 << 20)
+		if args[0] == "verify" || args[0] == "diff" {
+			most += info.Size() / 16 // they keep some digests of every part and turn
+		}
+		if m.resident > most {
 			t.Errorf("%s: %d MiB resident", args[0], m.resident>>20)
 		}
 		t.Logf("%s: %s wall, %s CPU, %d MiB resident", strings.Join(args[:len(args)-1], " "), m.wall.Round(time.Millisecond), m.cpu.Round(time.Millisecond), m.resident>>20)

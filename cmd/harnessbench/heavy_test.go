@@ -112,7 +112,7 @@ func zeros(n int) func(t *testing.T, w io.Writer, good []byte) {
 	}
 }
 
-const almost = 24_000_000 // bytes; a line may have 67,108,864
+const almost = 16_000_000 // bytes; a line may have 67,108,864
 
 // heavies lists the files; the lines of most are within what the format allows.
 var heavies = []heavy{
