@@ -67,7 +67,7 @@ func longSession(t *testing.T, path string, size int64) (turns int) {
 
 // TestLongSession reads a session of 64 MiB, or of the size that
 // HARNESSBENCH_LONG_MIB says, by each command: memory does not grow with it, or by
-a small share.
+// a small share.
 func TestLongSession(t *testing.T) {
 	mib := int64(64)
 	if s := os.Getenv("HARNESSBENCH_LONG_MIB"); s != "" {
