@@ -83,7 +83,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 		row("note", d.Note)
 		row("more", d.Show)
-		row("next", "record again if this is meant; if it changes at every run, declare it with --normalise")
+		row("next", "record again if this is meant, with --normalise if it changes at every run")
 	}
 	for _, m := range r.Missing {
 		row("unused", fmt.Sprintf("lane %s, turn %d: %s", m.Lane, m.Turn, m.What))
