@@ -115,13 +115,21 @@ func (m *replayMore) record(ctx context.Context, path string, o replayer.Options
 		}
 		return spec, nil
 	}
-	d.Live = replayer.LiveTrial(find, func(s *trial.Spec) (model.Model, error) { return m.origins.model(path, s) })
+	var unreached *cli.Exit // a missing key, say: no fault of the session
+	d.Live = replayer.LiveTrial(find, func(s *trial.Spec) (model.Model, error) {
+		asked, err := m.origins.model(path, s)
+		errors.As(err, &unreached)
+		return asked, err
+	})
 	d.Header = func(h *session.Header) {
 		if !fits { // the task is of one version, the tree of another
 			h.ScenarioDigest = model.Digest{}
 		}
 	}
 	rep, err := replayer.RecordMissing(ctx, path, o, d)
+	if unreached != nil {
+		return nil, unreached
+	}
 	if errors.Is(err, fs.ErrExist) {
 		return nil, cli.Usagef("look at it and remove or rename it, or replace the recordings with --overwrite", "%v", err)
 	}
