@@ -49,6 +49,7 @@ func (s *show) header(l *session.Line) error {
 		s.traffic(h)
 		return nil
 	}
+	s.foreign = h.IsCalls()
 	simulated := ""
 	if h.Simulated {
 		simulated = " (simulated)"
@@ -85,6 +86,10 @@ func (s *show) header(l *session.Line) error {
 			bytes += h.Tree[i].Size
 		}
 		s.fact("workspace", fmt.Sprintf("%s, %s", count(n, "file"), size(bytes)))
+	}
+	if f := h.Fork; f != nil {
+		s.fact("fork of", fmt.Sprintf("%s: %s shared, %d tokens not spent", f.Parent.Short(), count(f.Turns, "turn"), f.Spared.Total()))
+		s.fact("under", strings.Join(f.Set, ", "))
 	}
 	s.labels(h.Labels, "arm", "imported")
 	return nil
@@ -214,6 +219,10 @@ func (s *show) part(l *session.Line) error {
 	case session.WhyRewrite:
 		s.text(block{first: "    ", rest: "    ", style: dim}, fmt.Sprintf("the model saw this instead, %s:", size(int64(len(text)))))
 		s.text(block{first: "    ┊ ", rest: "    ┊ ", style: dim, lines: s.lines(shownLines)}, text)
+	case session.WhyAsked:
+		if p.Role != model.Assistant { // what it said stands in its answer
+			s.said(string(p.Role), text)
+		}
 	default:
 		s.said(part.Why, text)
 	}
