@@ -185,7 +185,6 @@ var unseen = map[replayer.Code]string{
 	replayer.CodeNormalised:     "a verdict",
 	replayer.CodeNoop:           "a verdict",
 	replayer.CodeOldBehaviour:   "a verdict",
-	replayer.CodeCorrupt:        "a verdict",
 	replayer.CodeTooNew:         "a verdict",
 	replayer.CodeWireRoot:       "recorded traffic",
 	replayer.CodeWireAPI:        "recorded traffic",

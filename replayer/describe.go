@@ -9,12 +9,12 @@ import (
 // describe says in words what a line is, for divergences in which one kind of
 // line stands where another was recorded.
 func describe(t session.Type, payload []byte) string {
-	m, err := decodePayload(payload)
+	m, err := splitPayload(payload)
 	if err != nil {
 		return "a " + string(t) + " line"
 	}
 	get := func(key string) string {
-		if v, ok := m[key]; ok {
+		if v, err := decodeField(m[key]); m[key] != nil && err == nil {
 			return showValue(v)
 		}
 		return ""

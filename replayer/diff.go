@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/loop/workspace"
@@ -29,29 +31,86 @@ type difference struct {
 // the header is one of them.
 // What a rung tolerates is taken out before.
 func (r *replay) difference(l *session.Line, payload []byte, ev event.Event) (*difference, error) {
-	rec, err := decodePayload(l.Payload())
+	rec, err := splitPayload(l.Payload())
 	if err != nil {
 		return nil, err
 	}
-	act, err := decodePayload(payload)
+	act, err := splitPayload(payload)
 	if err != nil {
 		return nil, err
 	}
-	for name := range annotations[l.Type] {
-		delete(rec, name)
-		delete(act, name)
-	}
-	for name := range rec {
-		if !fieldNames[l.Type][name] {
-			delete(rec, name) // a field of a later minor version
+	a, b := map[string]any{}, map[string]any{}
+	for name, raw := range rec {
+		// What is not known is a field of a later minor version.
+		if bytes.Equal(raw, act[name]) || !fieldNames[l.Type][name] || r.ignores(l.Type, name) {
+			delete(act, name)
+			continue
+		}
+		if a[name], err = decodeField(raw); err != nil {
+			return nil, err
 		}
 	}
-	if r.current {
-		delete(rec, "inputs")
-		delete(act, "inputs")
+	for name, raw := range act {
+		if r.ignores(l.Type, name) {
+			continue
+		}
+		if b[name], err = decodeField(raw); err != nil {
+			return nil, err
+		}
 	}
-	r.ladder.apply(l.Type, rec, act, ev)
-	return firstDifference("", rec, act), nil
+	r.ladder.apply(l.Type, a, b, ev)
+	return firstDifference("", a, b), nil
+}
+
+func (r *replay) ignores(t session.Type, name string) bool {
+	return annotations[t][name] || r.current && name == "inputs"
+}
+
+// splitPayload reads `,"key":value...` as raw values, which lie in p: what is
+// equal byte for byte is not decoded.
+func splitPayload(p []byte) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	if len(p) == 0 {
+		return out, nil
+	}
+	b := append(append([]byte{'{'}, p[1:]...), '}')
+	dec := jsontext.NewDecoder(bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true)) // the reader has refused them
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		key := name.String()
+		v, err := dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		end := dec.InputOffset()
+		out[key] = b[end-int64(len(v)) : end]
+	}
+	return out, nil
+}
+
+// maxDecoded bounds, in bytes, a field that is decoded to find where it differs:
+// a decoded list takes up to fifty times the bytes that stand in the line. A
+// larger one that differs differs as a whole.
+const maxDecoded = 2 << 20
+
+// large is the JSON of a value that is not decoded.
+type large string
+
+func decodeField(raw []byte) (any, error) {
+	if len(raw) > maxDecoded && raw[0] != '"' {
+		return large(raw), nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	err := dec.Decode(&v)
+	return v, err
 }
 
 var annotations, fieldNames = fieldTables()
@@ -73,21 +132,6 @@ func fieldTables() (ann, all map[session.Type]map[string]bool) {
 		}
 	}
 	return ann, all
-}
-
-// decodePayload reads `,"key":value...` as an object, number lexemes kept.
-func decodePayload(p []byte) (map[string]any, error) {
-	if len(p) == 0 {
-		return map[string]any{}, nil
-	}
-	b := append([]byte{'{'}, p[1:]...)
-	dec := json.NewDecoder(bytes.NewReader(append(b, '}')))
-	dec.UseNumber()
-	var m map[string]any
-	if err := dec.Decode(&m); err != nil {
-		return nil, err
-	}
-	return m, nil
 }
 
 // firstDifference walks two JSON values in sorted key order.
@@ -161,8 +205,11 @@ func showMaybe(v any, there bool) string {
 }
 
 func showValue(v any) string {
-	if s, ok := v.(string); ok {
-		return s
+	switch v := v.(type) {
+	case string:
+		return v
+	case large:
+		return string(v)
 	}
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -44,6 +44,9 @@ type Options struct {
 // be opened, or a cancelled ctx.
 func File(ctx context.Context, path string, o Options) (*Report, error) {
 	s, err := session.Open(path)
+	if session.Unopened(err) {
+		return &Report{Path: path, Verdict: Corrupt, Reason: err.Error()}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -195,6 +198,10 @@ func (r *replay) configure(o Options) (*trial.Rebuilt, error) {
 		r.settle(Noop, "recorded traffic, not a session of this loop: replay it in front of the client that was recorded, with harnessbench replay --serve "+shellQuote(r.rep.Path)+" -- CMD")
 		return nil, nil
 	}
+	if h.IsCalls() {
+		r.settle(Noop, "recorded calls of a loop of your own: replay them in its test, with replaytest.Model")
+		return nil, nil
+	}
 	if errors.Is(err, errEnd) {
 		r.settle(Exhausted, "the recording ends before the first request: it has no footer")
 		return nil, nil
@@ -241,6 +248,9 @@ func (r *replay) configure(o Options) (*trial.Rebuilt, error) {
 		return nil, nil
 	case err != nil:
 		r.misfit(r.tape.queued[0], "/config", err)
+		return nil, nil
+	case cfg.OwnCheck && r.driven == nil:
+		r.settle(Noop, "its acceptance check is code of a Go test: replay it there, with replaytest.Test")
 		return nil, nil
 	}
 	return cfg, nil

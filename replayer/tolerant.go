@@ -124,7 +124,8 @@ func (d *ladder) apply(t session.Type, rec, act map[string]any, ev event.Event) 
 		g := &d.rungs[i]
 		switch {
 		case g.path == nil:
-			if req, ok := ev.(*event.ToolRequest); ok && equalArgs(rec, req) {
+			// Fields that are equal were taken out before.
+			if req, ok := ev.(*event.ToolRequest); ok && (has(rec, "args") || has(act, "args")) && equalArgs(rec, req) {
 				delete(rec, "args")
 				delete(act, "args")
 				d.counts[i]++

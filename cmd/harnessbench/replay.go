@@ -104,6 +104,7 @@ Exit 0: all as recorded. 1: at least one diverged, or CMD failed. 2: usage.
 
 // replaySessions is the command.
 func replaySessions(ctx context.Context, a *app, args []string, f replayFlags, opts replayer.Options) error {
+	frugal()
 	paths, err := cli.Sessions(args)
 	if err != nil {
 		return err

@@ -30,7 +30,9 @@ func newSessionMutate(a *app) *cobra.Command {
 		Long: `Changes one input or derived field at a time, or takes away, doubles or swaps one
 line, seals the session again, and demands that its replay says no and blames no line
 before. Changes that mean nothing (order of keys, labels, fields and lines of later
-versions) must not be caught. Sessions that do not replay as they are cannot be judged.
+versions) must not be caught. Sessions that do not replay as they are cannot be judged;
+recorded traffic is passed over, since no loop of ours would feel a change of it: verify
+does, by the same digest.
 
 Prints which share was caught by what the loop did, and which by the digest over all
 inputs alone: such a field is listed with the reason why nothing depends on it.
@@ -40,7 +42,7 @@ are tried, chosen over all sessions by --seed, so that each that occurs is; --fu
 every change of every session: some ten thousand replays for a session of 30 lines.
 
 Exit 0: all was caught. 1: something was missed, or minded that means nothing, or a
-field is not explained. 3: a session does not replay as it is.`,
+field is not explained. 3: a session does not replay as it is, or nothing was tried.`,
 		Example: `  harnessbench session mutate runs/monday
   harnessbench session mutate --full testdata/corpus
   harnessbench session mutate --json --sample 100 runs/monday > share.json`,
@@ -52,9 +54,10 @@ field is not explained. 3: a session does not replay as it is.`,
 	fl.Uint64Var(&f.seed, "seed", 1, "of the choice")
 	fl.IntVarP(&f.jobs, "concurrency", "j", 0, "sessions at a time (default: the CPUs)")
 	f.json = cli.JSONFlag(cmd)
-	cmd.MarkFlagsMutuallyExclusive("sample", "full")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
+		case f.full && cmd.Flags().Changed("sample"):
+			return cli.Usagef("leave one of them out", "--full tries every change, --sample %d some", f.sample)
 		case f.sample < 1:
 			return cli.Usagef("use 1 or more, or --full for every change", "--sample %d", f.sample)
 		case cmd.Flags().Changed("concurrency") && f.jobs < 1:
@@ -116,7 +119,7 @@ func mutateSessions(ctx context.Context, a *app, args []string, f mutateFlags) e
 	if !res.OK() {
 		code = cli.No
 	}
-	if len(res.Unjudged) > 0 {
+	if len(res.Unjudged) > 0 || res.Tried == 0 {
 		code = cli.Worst(code, cli.CannotJudge)
 	}
 	return cli.Status(code)
@@ -127,6 +130,9 @@ const shownFindings = 20
 
 func printMutated(a *app, r *mutate.Result, sessions int) {
 	printUnjudged(a, r.Unjudged)
+	for _, path := range r.Skipped {
+		fmt.Fprintf(a.stdout, "PASSED OVER %s: recorded traffic\n", cli.SanitizeLine(path))
+	}
 	printFindings(a, "MISSED", r.Missed, r.MissedAll)
 	printFindings(a, "FALSE ALARM", r.FalseAlarms, r.FalseAll)
 	for _, f := range r.Unexplained {

@@ -153,6 +153,12 @@ func (c *corpus) choose(ctx context.Context, paths []string) (map[string][]*Chan
 	quiet := &corpus{o: c.o} // what is counted is the sessions whose changes were tried
 	quiet.o.Progress = nil
 	err := quiet.each(ctx, paths, func(path string) {
+		if isWire(path) {
+			c.mu.Lock()
+			c.res.Skipped = append(c.res.Skipped, path)
+			c.mu.Unlock()
+			return
+		}
 		if reason := c.sound(ctx, path); reason != "" {
 			c.unjudged(path, reason)
 			return
@@ -189,6 +195,21 @@ func (c *corpus) choose(ctx context.Context, paths []string) (map[string][]*Chan
 		}
 	}
 	return chosen, used, nil
+}
+
+// isWire reports whether a file is recorded traffic.
+func isWire(path string) bool {
+	s, err := session.Open(path)
+	if err != nil {
+		return false
+	}
+	defer s.Close()
+	l, err := s.Next()
+	if err != nil {
+		return false
+	}
+	h, err := l.Header()
+	return err == nil && h.IsWire()
 }
 
 // sound says why a session cannot be judged: it does not replay as it is.

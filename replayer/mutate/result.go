@@ -32,6 +32,9 @@ type Result struct {
 	Unexplained []string   `json:"unexplained"`
 	Stale       []string   `json:"stale"`
 	Unjudged    []Unjudged `json:"unjudged"` // sessions that do not replay as they are
+	// Skipped is recorded traffic: there is no loop of ours that would feel a change.
+	// verify says whether such a file is as it was recorded.
+	Skipped []string `json:"skipped"`
 
 	fields map[string]*FieldResult
 }
@@ -70,7 +73,7 @@ type Unjudged struct {
 
 func newResult(o Options) *Result {
 	return &Result{Sample: o.Sample, Seed: o.Seed, Verdicts: map[replayer.Verdict]int{}, Fields: []FieldResult{}, Missed: []Finding{},
-		FalseAlarms: []Finding{}, Unexplained: []string{}, Stale: []string{}, Unjudged: []Unjudged{}, fields: map[string]*FieldResult{}}
+		FalseAlarms: []Finding{}, Unexplained: []string{}, Stale: []string{}, Unjudged: []Unjudged{}, Skipped: []string{}, fields: map[string]*FieldResult{}}
 }
 
 // OK reports whether everything was caught, nothing was minded that means
@@ -158,5 +161,6 @@ func (r *Result) finish() {
 		sortFindings(*list)
 		*list = (*list)[:min(len(*list), MaxFindings)]
 	}
+	slices.Sort(r.Skipped)
 	slices.SortFunc(r.Unjudged, func(a, b Unjudged) int { return strings.Compare(a.Path, b.Path) })
 }
