@@ -224,8 +224,7 @@ func (r *run) truncatedEmpty(used, cur int, resp *model.Response) (bigger int, a
 
 // policyFired makes the event of a policy's firing.
 func (r *run) policyFired(name string, mode guard.Mode, act, evidence string) *event.Guard {
-	d := &guard.Table[guard.Lookup(name)]
-	return &event.Guard{Head: r.head(), Name: name, Version: d.Version, Mode: string(mode), Act: act, Evidence: evidence}
+	return &event.Guard{Head: r.head(), Name: name, Version: r.cfg.s.Guards.Version(name), Mode: string(mode), Act: act, Evidence: evidence}
 }
 
 // charge adds the usage of one model call to the session's and prices it.

@@ -18,6 +18,7 @@ func (r *replay) bindTools(o *Options) bool {
 	tools, err := trial.ToolsAgain(r.header, r.ws, find)
 	if err != nil {
 		r.settle(Noop, "the tools cannot be executed again: "+err.Error())
+		r.rep.Code = CodeLiveTool
 		return false
 	}
 	r.again = tools

@@ -44,6 +44,9 @@ type Options struct {
 // be opened, or a cancelled ctx.
 func File(ctx context.Context, path string, o Options) (*Report, error) {
 	s, err := session.Open(path)
+	if session.Unopened(err) {
+		return &Report{Path: path, Verdict: Corrupt, Reason: err.Error()}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -73,13 +76,19 @@ func (l *Left) Grade(ctx context.Context, specs check.Graders) (graders.Overall,
 // and firings, and the tree, so that it can be graded again without running
 // anything. Left is nil unless the verdict is EXACT or NORMALISED.
 func Rebuild(ctx context.Context, path string) (*Left, *Report, error) {
+	return RebuildWith(ctx, path, Options{})
+}
+
+// RebuildWith is Rebuild under options: what tools that are executed again left,
+// say.
+func RebuildWith(ctx context.Context, path string, o Options) (*Left, *Report, error) {
 	s, err := session.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer s.Close()
 	left := &Left{Tally: &trial.Tally{}}
-	rep, err := replayInto(ctx, s.Reader, s.Blobs(), path, Options{}, left)
+	rep, err := replayInto(ctx, s.Reader, s.Blobs(), path, o, left)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -150,6 +159,7 @@ type replay struct {
 	after   string // the last guard or tool event
 	stage   string // of the event being compared
 	turn    int
+	parts   int // of the conversation so far; tells the index of the next one
 	answers int // model answers and errors served
 	unequal int // lines equal in meaning but not in bytes
 }
@@ -161,7 +171,7 @@ func (r *replay) settle(v Verdict, reason string) error {
 		return r.halt
 	}
 	r.settled = true
-	r.rep.Verdict, r.rep.Reason = v, reason
+	r.rep.judge(v, reason)
 	switch {
 	case r.resume:
 		r.halt = fmt.Errorf("%w: %s", ErrChanged, reason)
@@ -186,6 +196,10 @@ func (r *replay) configure(o Options) (*trial.Rebuilt, error) {
 	r.rep.Scenario = h.Scenario
 	if h.IsWire() {
 		r.settle(Noop, "recorded traffic, not a session of this loop: replay it in front of the client that was recorded, with harnessbench replay --serve "+shellQuote(r.rep.Path)+" -- CMD")
+		return nil, nil
+	}
+	if h.IsCalls() {
+		r.settle(Noop, "recorded calls of a loop of your own: replay them in its test, with replaytest.Model")
 		return nil, nil
 	}
 	if errors.Is(err, errEnd) {
@@ -234,6 +248,9 @@ func (r *replay) configure(o Options) (*trial.Rebuilt, error) {
 		return nil, nil
 	case err != nil:
 		r.misfit(r.tape.queued[0], "/config", err)
+		return nil, nil
+	case cfg.OwnCheck && r.driven == nil:
+		r.settle(Noop, "its acceptance check is code of a Go test: replay it there, with replaytest.Test")
 		return nil, nil
 	}
 	return cfg, nil
@@ -331,7 +348,7 @@ func (r *replay) conclude() {
 		why = append(why, "tolerated: "+needed)
 	}
 	if why != nil {
-		r.rep.Verdict, r.rep.Reason = Normalised, strings.Join(why, "; ")
+		r.rep.judge(Normalised, strings.Join(why, "; "))
 	}
 	// The footer was compared; what follows it must be nothing.
 	if _, err := r.tape.rd.Next(); err != nil && !errors.Is(err, io.EOF) {

@@ -67,3 +67,51 @@ func CurrentTrial(suite string) (func(*session.Header) (*trial.Spec, error), err
 		return spec, nil
 	}, nil
 }
+
+// Trials finds, among a suite's scenarios, the trial that a session records: the
+// scenario as it is now, and the recorded seed, repetition and luck. Guards and
+// prompt are left out: they stand in the session. It is what executes tools again
+// and asks a model on.
+func Trials(suite string) (func(*session.Header) (*trial.Spec, error), error) {
+	s, list, err := OpenSuite(suite)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[string]*scenarios.Scenario, len(list))
+	for _, sc := range list {
+		byID[sc.ID] = s.tighten(sc)
+	}
+	return trials("the suite "+suite, byID, s.Coupling), nil
+}
+
+// Trials is the same among the scenarios of a run. dir is as in PlanFromLock.
+func (l *Lock) Trials(dir string) (func(*session.Header) (*trial.Spec, error), error) {
+	byID, _, err := l.LoadScenarios(dir)
+	if err != nil {
+		return nil, err
+	}
+	return trials("the run", byID, l.Coupling), nil
+}
+
+func trials(where string, byID map[string]*scenarios.Scenario, coupling string) func(*session.Header) (*trial.Spec, error) {
+	return func(h *session.Header) (*trial.Spec, error) {
+		sc, ok := byID[h.Scenario]
+		if !ok {
+			return nil, fmt.Errorf("%s has no scenario %q", where, h.Scenario)
+		}
+		return TrialOf(h, sc, coupling)
+	}
+}
+
+// TrialOf is the trial of a scenario that a session records under a coupling.
+func TrialOf(h *session.Header, sc *scenarios.Scenario, coupling string) (*trial.Spec, error) {
+	seed, err := trial.RecordedSeed(h)
+	if err != nil {
+		return nil, err
+	}
+	spec := &trial.Spec{Scenario: sc, Model: h.Model, Arm: h.Labels["arm"], Repetition: h.Repetition, Seed: seed}
+	if coupling == Independent {
+		spec.Salt = spec.Arm // as the runner does
+	}
+	return spec, nil
+}

@@ -31,6 +31,7 @@ Exit 0: equal. 1: different. 3: one of them is damaged; the line is named.`,
 
 // diffSessions is the command.
 func diffSessions(a *app, nameA, nameB string, asJSON bool) error {
+	frugal()
 	paths := [2]string{nameA, nameB}
 	var sources [2]transcript.Source
 	var opened []*session.Session

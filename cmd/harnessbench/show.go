@@ -62,6 +62,7 @@ interrupted.`,
 
 // showSession is the command.
 func showSession(ctx context.Context, a *app, arg string, f showFlags) error {
+	frugal()
 	if f.turn < 0 {
 		return cli.Usagef("turns count from 1", "--turn %d", f.turn)
 	}

@@ -69,6 +69,7 @@ type verifyJSON struct {
 
 // verifySessions is the command.
 func verifySessions(ctx context.Context, a *app, args []string, f verifyFlags) error {
+	frugal()
 	secrets, err := declaredSecrets(f.secrets)
 	if err != nil {
 		return err

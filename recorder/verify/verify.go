@@ -72,6 +72,9 @@ type Secret struct{ Name, Value string }
 // error is for a file that cannot be opened or read, and a cancelled ctx.
 func File(ctx context.Context, path string, o Options) (*Report, error) {
 	s, err := session.Open(path)
+	if session.Unopened(err) {
+		return &Report{Path: path, Verdict: Corrupt, Reason: err.Error()}, nil
+	}
 	if err != nil {
 		return nil, err
 	}

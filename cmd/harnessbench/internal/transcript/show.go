@@ -51,21 +51,22 @@ const (
 // show prints one session.
 type show struct {
 	*printer
-	o      Options
-	known  facts
-	turns  int
-	tools  []string
-	lane   string
-	turn   int             // whose rule was printed
-	calls  map[string]call // of the current batch by id
-	order  []string        // of the items of the last answer
-	args   []model.ToolCall
-	failed string // last reason that acceptance gave
-	fired  []firing
-	tries  int // attempts that did not stand
-	clock  string
-	wire   bool // recorded traffic
-	fresh  int  // parts since the last request
+	o       Options
+	known   facts
+	turns   int
+	tools   []string
+	lane    string
+	turn    int             // whose rule was printed
+	calls   map[string]call // of the current batch by id
+	order   []string        // of the items of the last answer
+	args    []model.ToolCall
+	failed  string // last reason that acceptance gave
+	fired   []firing
+	tries   int // attempts that did not stand
+	clock   string
+	wire    bool // recorded traffic
+	foreign bool // recorded calls of another loop
+	fresh   int  // parts since the last request
 }
 
 // call is a requested call that has no result yet.
