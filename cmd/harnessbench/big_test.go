@@ -20,12 +20,12 @@ import (
 	"github.com/harnessbench/harnessbench/scenarios"
 )
 
-// fetching is a model that fetches a page in every turn and reads none.
-type fetching struct{ id string }
+// fetchedModel is a model that fetches a page in every turn and reads none.
+type fetchedModel struct{ id string }
 
-func (f fetching) ID() string { return f.id }
+func (f fetchedModel) ID() string { return f.id }
 
-func (f fetching) Generate(context.Context, *model.Request, func(model.Delta)) (*model.Response, error) {
+func (f fetchedModel) Generate(context.Context, *model.Request, func(model.Delta)) (*model.Response, error) {
 	return &model.Response{Items: []model.Item{{Type: model.CallItem, Call: model.ToolCall{Name: "fetch", Args: "{}"}}},
 		Finish: model.FinishCalls, Usage: model.Usage{InputUncached: 100, Output: 10}, Elapsed: time.Millisecond}, nil
 }
@@ -56,7 +56,7 @@ func longSession(t *testing.T, path string, size int64) (turns int) {
 	}
 	spec := trial.Spec{Scenario: sc, Model: "sim/oracle", Arm: "full", Guards: set, Seed: 1}
 	o := trial.Options{Session: path, Sync: session.SyncNever, Drive: func(d *loop.Deps, _ *session.Header, _ workspace.Workspace) error {
-		d.Model, d.Forget = fetching{d.Model.ID()}, true
+		d.Model, d.Forget = fetchedModel{d.Model.ID()}, true
 		return nil
 	}}
 	if _, err := trial.Run(context.Background(), spec, o); err != nil {
