@@ -14,6 +14,11 @@ import (
 	"github.com/harnessbench/harnessbench/loop/tool"
 )
 
+// Behaviour is the version of the loop's own behaviour: raised whenever the same
+// answers and results lead to other events, guards apart, which have versions of
+// their own. A configuration says it as "loop" from 2 on.
+const Behaviour = 1
+
 // Settings are what a loop is configured with, before they are frozen.
 type Settings struct {
 	Scenario   string   // its id

@@ -11,6 +11,7 @@ import (
 
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/loop/internal/mutant"
 	"github.com/harnessbench/harnessbench/loop/model"
 )
 
@@ -20,6 +21,9 @@ import (
 func (r *run) infer() {
 	params := r.cfg.s.Params
 	var errs, dropped int
+	if mutant.Is("loop_retry_budget") {
+		errs = r.attempts - (r.turn - 1) // those of the turns before are still counted
+	}
 	for attempt := 0; !r.over(); attempt++ {
 		if r.ctx.Err() != nil {
 			r.fail(event.CancelledRun, "cancelled")
@@ -220,8 +224,7 @@ func (r *run) truncatedEmpty(used, cur int, resp *model.Response) (bigger int, a
 
 // policyFired makes the event of a policy's firing.
 func (r *run) policyFired(name string, mode guard.Mode, act, evidence string) *event.Guard {
-	d := &guard.Table[guard.Lookup(name)]
-	return &event.Guard{Head: r.head(), Name: name, Version: d.Version, Mode: string(mode), Act: act, Evidence: evidence}
+	return &event.Guard{Head: r.head(), Name: name, Version: r.cfg.s.Guards.Version(name), Mode: string(mode), Act: act, Evidence: evidence}
 }
 
 // charge adds the usage of one model call to the session's and prices it.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/loop/internal/mutant"
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/loop/tool"
 )
@@ -115,13 +116,11 @@ func (r *run) authorise() {
 	for i := range r.batch {
 		req := &r.batch[i]
 		if _, unknown := r.limbo[req.Digest]; unknown && req.Problem == event.NoProblem {
-			req.Problem, req.Detail = event.ProblemDenied, inLimbo
+			req.Problem, req.Detail = event.ProblemDenied, event.InLimbo
 		}
 		r.emit(req)
 	}
 }
-
-const inLimbo = "this very operation was cut off before and its outcome is unknown; find out what it did before you do it again"
 
 // execute (stage 5) runs the batch serially. Once a stop is due the remaining
 // calls are cancelled: each still gets its result.
@@ -141,17 +140,17 @@ func (r *run) perform(i int) outcome {
 		r.fail(event.CancelledRun, "cancelled")
 	}
 	if r.over() {
-		return outcome{Result: tool.Result{Outcome: event.Cancelled, Text: "not run: the session is ending"}}
+		return outcome{Result: tool.Result{Outcome: event.Cancelled, Text: event.NotRun}}
 	}
 	if req.Problem != event.NoProblem {
 		return outcome{Result: tool.Result{Outcome: event.Outcome(req.Problem), Text: req.Detail}}
 	}
 	if _, unknown := r.limbo[req.Digest]; unknown { // since an earlier call of this very batch
-		return outcome{Result: tool.Result{Outcome: event.PermissionDenied, Text: inLimbo}}
+		return outcome{Result: tool.Result{Outcome: event.PermissionDenied, Text: event.InLimbo}}
 	}
 	allowed := r.checkpoint(event.NextTool, i, req.Effect)
 	if r.over() {
-		return outcome{Result: tool.Result{Outcome: event.Cancelled, Text: "not run: the session is ending"}}
+		return outcome{Result: tool.Result{Outcome: event.Cancelled, Text: event.NotRun}}
 	}
 	nth := r.nth[req.Call.Name]
 	r.nth[req.Call.Name] = nth + 1
@@ -205,7 +204,7 @@ func (r *run) decide() bool {
 		r.stop = &guard.Stop{Reason: event.CancelledRun, Evidence: "cancelled"}
 	}
 	last := r.stop != nil || r.accepted
-	if !last && len(r.feedback) > 0 {
+	if !last && len(r.feedback) > 0 && !mutant.Is("loop_dropped_feedback") {
 		r.say(model.NewTextPart(model.User, strings.Join(r.feedback, "\n\n")), "feedback")
 	}
 	r.emit(&event.State{Head: r.head(), Version: r.version, Calls: r.calls, Usage: r.usage, Cost: r.cost})

@@ -292,9 +292,11 @@ func sep(i int) byte {
 
 // usage writes the counts in their fixed order, without trailing zeros, and
 // nothing when all are zero.
-func (e *Encoder) usage(u model.Usage) {
+func (e *Encoder) usage(u model.Usage) { e.usageAs("usage", u) }
+
+func (e *Encoder) usageAs(name string, u model.Usage) {
 	if u.Unknown {
-		e.key("usage")
+		e.key(name)
 		e.buf = append(e.buf, "null"...)
 		return
 	}
@@ -306,7 +308,7 @@ func (e *Encoder) usage(u model.Usage) {
 	if n == 0 {
 		return
 	}
-	e.key("usage")
+	e.key(name)
 	for i, c := range counts[:n] {
 		e.buf = append(e.buf, sep(i))
 		e.buf = strconv.AppendInt(e.buf, c, 10)

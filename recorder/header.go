@@ -48,6 +48,9 @@ func (e *Encoder) Header(h *session.Header) ([]byte, error) {
 	if len(h.Normalisers) > 0 {
 		e.inField(func() { e.key("normalisers"); e.strs(h.Normalisers) })
 	}
+	if h.Fork != nil {
+		e.fork(h.Fork)
+	}
 	e.labels(h.Labels)
 	e.finish()
 	return e.buf, nil
@@ -94,6 +97,25 @@ func (e *Encoder) tree(tree []session.TreeFile) error {
 	e.buf = append(e.buf, ']')
 	e.input(at)
 	return nil
+}
+
+func (e *Encoder) fork(f *session.Fork) {
+	at := len(e.buf)
+	e.key("fork")
+	open := len(e.buf)
+	e.full("parent", f.Parent)
+	e.buf[open] = '{'
+	e.int("shared_prefix_turns", int64(f.Turns))
+	spared := f.Spared
+	spared.Unknown = false // the counts are a lower bound then
+	e.usageAs("spared", spared)
+	if len(f.Set) > 0 {
+		e.key("set")
+		e.strs(f.Set)
+	}
+	e.boolIf("live", f.Live)
+	e.buf = append(e.buf, '}')
+	e.input(at)
 }
 
 func (e *Encoder) labels(labels map[string]string) {

@@ -67,7 +67,7 @@ func (a *answers) line(l *session.Line, fn func(*model.Request, *model.Response)
 		}
 		a.ask(l.Lane, asked.Chain, r)
 	case session.TypeResponse, session.TypeAttempt:
-		resp, _ := answerOf(l) // errors are not shared
+		resp, _, _ := answerOf(l) // errors are not shared
 		if lane := a.lanes[l.Lane]; resp != nil && lane != nil {
 			if resp.Model == "" {
 				resp.Model = a.model

@@ -18,9 +18,16 @@ type sink struct{ r *replay }
 
 // Emit implements event.Sink.
 func (s sink) Emit(ev event.Event) error {
-	r := s.r
+	if err := s.r.hear(ev); err != nil || s.r.pass == nil {
+		return err
+	}
+	return s.r.pass.Emit(ev)
+}
+
+// hear compares one event, as long as there is something to compare it with.
+func (r *replay) hear(ev event.Event) error {
 	if r.settled {
-		return errStopped
+		return r.halt
 	}
 	if g, ok := ev.(*event.Guard); ok && r.current && g.Mode == string(guard.Shadow) {
 		r.shadow(g)
@@ -50,12 +57,15 @@ func (r *replay) compare(t session.Type, payload []byte, ev event.Event) error {
 	if l.Type != t {
 		return r.otherType(l, t, payload, ev)
 	}
-	diff, err := r.difference(l, payload)
+	eased := r.ladder.eased
+	diff, err := r.difference(l, payload, ev)
 	switch {
 	case err != nil:
 		return r.unreadable(l, err)
 	case diff == nil:
-		r.unequal++
+		if r.ladder.eased == eased {
+			r.unequal++
+		}
 		r.passed(l, ev)
 		return nil
 	}
@@ -81,7 +91,10 @@ func (r *replay) next() (*session.Line, error) {
 // passed takes a line that came out as recorded.
 func (r *replay) passed(l *session.Line, ev event.Event) {
 	r.rep.Lines++
+	r.count(ev)
 	switch ev := ev.(type) {
+	case *event.Request:
+		r.follow.params = session.Short(ev.Req.ParamsDigest)
 	case *event.State:
 		r.rep.Turns++
 	case *event.ToolResult:
@@ -90,21 +103,7 @@ func (r *replay) passed(l *session.Line, ev event.Event) {
 		r.after = fmt.Sprintf("turn %d: guard %s (%s): %s, %s", ev.Turn, ev.Name, ev.Mode, ev.Act, ev.Evidence)
 	}
 	r.tape.take()
-	if l.Type == session.TypeState {
-		r.foreseeCancel()
-	}
-}
-
-// foreseeCancel ends the replayed loop where an operator ended the recorded one
-// between two turns.
-func (r *replay) foreseeCancel() {
-	l, err := r.tape.peek()
-	if err != nil || l.Type != session.TypeFooter {
-		return
-	}
-	if f, err := l.Footer(); err == nil && f.Reason == event.CancelledRun {
-		r.cancel()
-	}
+	r.foreseeCancel(l.Type)
 }
 
 // otherType reports an event that the recording does not have at this place.
@@ -115,7 +114,14 @@ func (r *replay) otherType(l *session.Line, t session.Type, payload []byte, ev e
 	if l.Type == session.TypeFooter && t == session.TypeRequest {
 		return r.exhausted(l)
 	}
-	return r.diverge(l, "", describe(l.Type, l.Payload()), describe(t, payload))
+	return r.swapped(l, t, describe(t, payload))
+}
+
+// swapped settles on a line in whose place the loop has another kind.
+func (r *replay) swapped(l *session.Line, t session.Type, actual string) error {
+	d := r.place(l, "", describe(l.Type, l.Payload()), actual)
+	d.ActualType, d.Code = string(t), orderCode(l.Type, t)
+	return r.settleDivergence(d)
 }
 
 // unused counts the recorded answers that the loop did not want any more.
@@ -124,7 +130,7 @@ func (r *replay) unused(l *session.Line, ev event.Event) error {
 	at, kind := l.No, l.Type
 	if kind == session.TypeGuard || kind == session.TypePart || kind == session.TypeToolResult || kind == session.TypeState {
 		// The recorded turn itself goes on differently.
-		return r.diverge(l, "", describe(l.Type, l.Payload()), "the end of the session: "+string(end.Reason)+" "+end.Evidence)
+		return r.swapped(l, session.TypeFooter, "the end of the session: "+string(end.Reason)+" "+end.Evidence)
 	}
 	n := 0
 	for {
@@ -179,6 +185,7 @@ func (r *replay) compareHeader(cfg *trial.Rebuilt) error {
 // differs turns an unequal field into a divergence.
 func (r *replay) differs(l *session.Line, d *difference, ev event.Event) error {
 	div := r.place(l, d.pointer, d.recorded, d.actual)
+	r.refine(div, l, ev)
 	if req, ok := ev.(*event.Request); ok && d.pointer == "/chain" {
 		if i := req.Req.Count - 1; i >= 0 {
 			div.Part = &i
@@ -200,10 +207,9 @@ func (r *replay) diverge(l *session.Line, pointer, recorded, actual string) erro
 func (r *replay) place(l *session.Line, pointer, recorded, actual string) *Divergence {
 	turn := max(r.turn, l.Turn, 1)
 	d := &Divergence{Turn: turn, Stage: r.stage, Line: l.No, Type: string(l.Type), Pointer: pointer, After: r.after,
+		Code: fieldCode(l, pointer),
 		Show: fmt.Sprintf("harnessbench show %s --turn %d", shellQuote(r.rep.Path), turn)}
-	if len(recorded) > longText || len(actual) > longText || strings.Contains(recorded, "\n") {
-		d.Diff = lineDiff(recorded, actual)
-	}
+	d.Diff, d.Hint = valueDiff(recorded, actual), why(recorded, actual)
 	d.Recorded, d.Actual = shorten(recorded, longText), shorten(actual, longText)
 	return d
 }
@@ -212,11 +218,7 @@ func (r *replay) settleDivergence(d *Divergence) error {
 	if !r.settled {
 		r.rep.Divergence = d
 	}
-	where := d.Type
-	if d.Pointer != "" {
-		where += " " + d.Pointer
-	}
-	return r.settle(Diverged, fmt.Sprintf("turn %d, %s, line %d: %s", d.Turn, d.Stage, d.Line, where))
+	return r.settle(Diverged, d.where())
 }
 
 // misfit reports a line that contradicts itself, or does not hold what its type
@@ -233,7 +235,9 @@ func (r *replay) misfit(l *session.Line, pointer string, err error) error {
 	if r.stage == "" {
 		r.stage = "assemble"
 	}
-	return r.diverge(l, pointer, err.Error(), "")
+	d := r.place(l, pointer, err.Error(), "")
+	d.Code, d.Diff, d.Hint = CodeMisfit, "", ""
+	return r.settleDivergence(d)
 }
 
 // shadow lists a firing that had no effect.

@@ -9,12 +9,12 @@ import (
 // describe says in words what a line is, for divergences in which one kind of
 // line stands where another was recorded.
 func describe(t session.Type, payload []byte) string {
-	m, err := decodePayload(payload)
+	m, err := splitPayload(payload)
 	if err != nil {
 		return "a " + string(t) + " line"
 	}
 	get := func(key string) string {
-		if v, ok := m[key]; ok {
+		if v, err := decodeField(m[key]); m[key] != nil && err == nil {
 			return showValue(v)
 		}
 		return ""
@@ -48,3 +48,11 @@ func describe(t session.Type, payload []byte) string {
 	}
 	return "a " + string(t) + " line"
 }
+
+// TextDiff shows the first lines in which two texts differ, marked - and +, cut
+// to what fits on a screen; "" where both are short enough to be shown whole.
+func TextDiff(recorded, actual string) string { return valueDiff(recorded, actual) }
+
+// Hint says in what alone two unequal values differ, where that is something
+// that changes by itself from run to run; "" otherwise.
+func Hint(recorded, actual string) string { return why(recorded, actual) }

@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder/session"
@@ -26,29 +29,88 @@ type difference struct {
 // does not count, numbers count by their lexemes, annotations do not count.
 // Under another configuration the digest of inputs does not count either, since
 // the header is one of them.
-func (r *replay) difference(l *session.Line, payload []byte) (*difference, error) {
-	rec, err := decodePayload(l.Payload())
+// What a rung tolerates is taken out before.
+func (r *replay) difference(l *session.Line, payload []byte, ev event.Event) (*difference, error) {
+	rec, err := splitPayload(l.Payload())
 	if err != nil {
 		return nil, err
 	}
-	act, err := decodePayload(payload)
+	act, err := splitPayload(payload)
 	if err != nil {
 		return nil, err
 	}
-	for name := range annotations[l.Type] {
-		delete(rec, name)
-		delete(act, name)
-	}
-	for name := range rec {
-		if !fieldNames[l.Type][name] {
-			delete(rec, name) // a field of a later minor version
+	a, b := map[string]any{}, map[string]any{}
+	for name, raw := range rec {
+		// What is not known is a field of a later minor version.
+		if bytes.Equal(raw, act[name]) || !fieldNames[l.Type][name] || r.ignores(l.Type, name) {
+			delete(act, name)
+			continue
+		}
+		if a[name], err = decodeField(raw); err != nil {
+			return nil, err
 		}
 	}
-	if r.current {
-		delete(rec, "inputs")
-		delete(act, "inputs")
+	for name, raw := range act {
+		if r.ignores(l.Type, name) {
+			continue
+		}
+		if b[name], err = decodeField(raw); err != nil {
+			return nil, err
+		}
 	}
-	return firstDifference("", rec, act), nil
+	r.ladder.apply(l.Type, a, b, ev)
+	return firstDifference("", a, b), nil
+}
+
+func (r *replay) ignores(t session.Type, name string) bool {
+	return annotations[t][name] || r.current && name == "inputs"
+}
+
+// splitPayload reads `,"key":value...` as raw values, which lie in p: what is
+// equal byte for byte is not decoded.
+func splitPayload(p []byte) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	if len(p) == 0 {
+		return out, nil
+	}
+	b := append(append([]byte{'{'}, p[1:]...), '}')
+	dec := jsontext.NewDecoder(bytes.NewBuffer(b), jsontext.AllowDuplicateNames(true)) // the reader has refused them
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		key := name.String()
+		v, err := dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		end := dec.InputOffset()
+		out[key] = b[end-int64(len(v)) : end]
+	}
+	return out, nil
+}
+
+// maxDecoded bounds, in bytes, a field that is decoded to find where it differs:
+// a decoded list takes up to fifty times the bytes that stand in the line. A
+// larger one that differs differs as a whole.
+const maxDecoded = 2 << 20
+
+// large is the JSON of a value that is not decoded.
+type large string
+
+func decodeField(raw []byte) (any, error) {
+	if len(raw) > maxDecoded && raw[0] != '"' {
+		return large(raw), nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	err := dec.Decode(&v)
+	return v, err
 }
 
 var annotations, fieldNames = fieldTables()
@@ -70,21 +132,6 @@ func fieldTables() (ann, all map[session.Type]map[string]bool) {
 		}
 	}
 	return ann, all
-}
-
-// decodePayload reads `,"key":value...` as an object, number lexemes kept.
-func decodePayload(p []byte) (map[string]any, error) {
-	if len(p) == 0 {
-		return map[string]any{}, nil
-	}
-	b := append([]byte{'{'}, p[1:]...)
-	dec := json.NewDecoder(bytes.NewReader(append(b, '}')))
-	dec.UseNumber()
-	var m map[string]any
-	if err := dec.Decode(&m); err != nil {
-		return nil, err
-	}
-	return m, nil
 }
 
 // firstDifference walks two JSON values in sorted key order.
@@ -158,8 +205,11 @@ func showMaybe(v any, there bool) string {
 }
 
 func showValue(v any) string {
-	if s, ok := v.(string); ok {
-		return s
+	switch v := v.(type) {
+	case string:
+		return v
+	case large:
+		return string(v)
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -177,8 +227,23 @@ func shorten(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "…"
 }
 
-// lineDiff shows the first lines in which two texts differ, one line of context
-// before them.
+// oneLine is how long two values may be to be shown whole, one above the other.
+const oneLine = 120
+
+// valueDiff is the diff of two values, "" where showing both whole says more.
+func valueDiff(recorded, actual string) string {
+	if len(recorded) <= oneLine && len(actual) <= oneLine && !strings.Contains(recorded, "\n") && !strings.Contains(actual, "\n") {
+		return ""
+	}
+	return lineDiff(recorded, actual)
+}
+
+// mostLines is how many lines of each side a diff shows, so that a divergence
+// stays on one screen.
+const mostLines = 6
+
+// lineDiff shows the first lines in which two texts differ, with the line before
+// them, and says how much differs in all.
 func lineDiff(recorded, actual string) string {
 	a, b := strings.Split(recorded, "\n"), strings.Split(actual, "\n")
 	i := 0
@@ -189,29 +254,42 @@ func lineDiff(recorded, actual string) string {
 	for ea > i && eb > i && a[ea-1] == b[eb-1] {
 		ea, eb = ea-1, eb-1
 	}
+	na, nb := hunk(a[i:ea], b[i:eb])
 	var out strings.Builder
 	if i > 0 {
 		fmt.Fprintf(&out, "  %s\n", around(a[i-1], a[i-1]))
 	}
-	const most = 8
-	for k, line := range a[i:min(ea, i+most)] {
-		other := ""
-		if i+k < eb {
-			other = b[i+k]
+	side := func(mark string, own, other []string) {
+		for k, line := range own[:min(len(own), mostLines)] {
+			against := ""
+			if k < len(other) {
+				against = other[k]
+			}
+			fmt.Fprintf(&out, "%s %s\n", mark, around(line, against))
 		}
-		fmt.Fprintf(&out, "- %s\n", around(line, other))
 	}
-	for k, line := range b[i:min(eb, i+most)] {
-		other := ""
-		if i+k < ea {
-			other = a[i+k]
-		}
-		fmt.Fprintf(&out, "+ %s\n", around(line, other))
-	}
-	if ea-i > most || eb-i > most {
-		fmt.Fprintf(&out, "  (%d lines recorded, %d now)\n", ea-i, eb-i)
+	side("-", a[i:i+na], b[i:i+nb])
+	side("+", b[i:i+nb], a[i:i+na])
+	if restA, restB := ea-i-min(na, mostLines), eb-i-min(nb, mostLines); restA+restB > 0 {
+		fmt.Fprintf(&out, "  (the difference goes on: %d more lines recorded, %d now)\n", restA, restB)
 	}
 	return out.String()
+}
+
+// hunk is how many lines of each side belong to the first difference: up to the
+// nearest line, no blank one, in which the two agree again. It looks at a few
+// lines only; beyond them all is one difference.
+func hunk(a, b []string) (na, nb int) {
+	const reach = 2 * mostLines
+	for sum := 1; sum <= 2*reach; sum++ {
+		for na := max(0, sum-reach); na <= min(sum, reach); na++ {
+			nb := sum - na
+			if na < len(a) && nb < len(b) && a[na] == b[nb] && strings.TrimSpace(a[na]) != "" {
+				return na, nb
+			}
+		}
+	}
+	return len(a), len(b)
 }
 
 // around cuts a long line to the place where it differs from the other.

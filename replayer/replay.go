@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/graders"
 	"github.com/harnessbench/harnessbench/graders/check"
 	"github.com/harnessbench/harnessbench/loop"
-	"github.com/harnessbench/harnessbench/loop/clock"
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/tool"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder"
 	"github.com/harnessbench/harnessbench/recorder/session"
@@ -27,6 +28,15 @@ type Options struct {
 	// session's scenario and arm. Nil replays under the recorded one. An error of it
 	// says that there is none today: the session is then not replayed (NOOP).
 	Current func(h *session.Header) (*trial.Rebuilt, error)
+	// Again executes tool calls again, on the recorded initial tree, and compares
+	// what they give (--tools=live). A recorded call keeps the time it took.
+	Again bool
+	// Trial finds the trial that the session at path records, for what its header
+	// does not hold: what mock tools answer, and the model. It is needed for Again
+	// where a session has mock tools; an error makes such a session NOOP.
+	Trial func(path string, h *session.Header) (*trial.Spec, error)
+	// Tolerant lists the rungs, in the order in which they are tried.
+	Tolerant []Rung
 }
 
 // File replays one session file. What is wrong with the session is in the
@@ -34,6 +44,9 @@ type Options struct {
 // be opened, or a cancelled ctx.
 func File(ctx context.Context, path string, o Options) (*Report, error) {
 	s, err := session.Open(path)
+	if session.Unopened(err) {
+		return &Report{Path: path, Verdict: Corrupt, Reason: err.Error()}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -63,13 +76,19 @@ func (l *Left) Grade(ctx context.Context, specs check.Graders) (graders.Overall,
 // and firings, and the tree, so that it can be graded again without running
 // anything. Left is nil unless the verdict is EXACT or NORMALISED.
 func Rebuild(ctx context.Context, path string) (*Left, *Report, error) {
+	return RebuildWith(ctx, path, Options{})
+}
+
+// RebuildWith is Rebuild under options: what tools that are executed again left,
+// say.
+func RebuildWith(ctx context.Context, path string, o Options) (*Left, *Report, error) {
 	s, err := session.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer s.Close()
 	left := &Left{Tally: &trial.Tally{}}
-	rep, err := replayInto(ctx, s.Reader, s.Blobs(), path, Options{}, left)
+	rep, err := replayInto(ctx, s.Reader, s.Blobs(), path, o, left)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -92,16 +111,20 @@ func replayInto(ctx context.Context, rd *session.Reader, blobs session.Blobs, na
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := &replay{tape: &tape{rd: rd}, blobs: blobs, cancel: cancel, current: o.Current != nil,
-		left: left, rep: &Report{Path: name, Verdict: Exact}}
+		left: left, rep: &Report{Path: name, Verdict: Exact}, ladder: newLadder(o.Tolerant)}
 	cfg, err := r.configure(o)
 	if err != nil {
 		return nil, err
 	}
+	if cfg != nil && o.Again && !r.bindTools(&o) {
+		cfg = nil
+	}
 	if cfg != nil {
-		if err := r.run(ctx, cfg); err != nil {
+		if err := r.run(ctx, cfg, true); err != nil {
 			return nil, err
 		}
 	}
+	r.rep.Tolerated = r.ladder.report()
 	return r.rep, nil
 }
 
@@ -110,7 +133,7 @@ type replay struct {
 	tape    *tape
 	blobs   session.Blobs
 	header  *session.Header
-	ws      *workspace.Mem
+	ws      workspace.Workspace
 	trail   *session.Trail
 	enc     *recorder.Encoder
 	rep     *Report
@@ -118,21 +141,47 @@ type replay struct {
 	cancel  context.CancelFunc
 	current bool
 
+	// Where the recording serves no more:
+	onto    *Live      // what goes on; nil = nothing does
+	resume  bool       // only from the recording's end: a difference is an error
+	pass    event.Sink // hears what was compared, and what was not; may be nil
+	effects effects    // what the tools do; nil = anything
+	driven  *Driven    // counts; may be nil
+	hooks   *Resumption
+	follow  following
+
+	again  tool.Runner // executes calls again; nil = results are served
+	ladder ladder
+
 	settled bool   // the verdict stands; nothing more is compared
+	onward  bool   // onto has taken over
+	halt    error  // why the loop is stopped
 	after   string // the last guard or tool event
 	stage   string // of the event being compared
 	turn    int
+	parts   int // of the conversation so far; tells the index of the next one
 	answers int // model answers and errors served
 	unequal int // lines equal in meaning but not in bytes
 }
 
-// settle sets the verdict, once.
+// settle sets the verdict, once, and returns what stops the loop; nil where it
+// goes on without the recording.
 func (r *replay) settle(v Verdict, reason string) error {
-	if !r.settled {
-		r.settled = true
-		r.rep.Verdict, r.rep.Reason = v, reason
+	if r.settled {
+		return r.halt
 	}
-	return errStopped
+	r.settled = true
+	r.rep.judge(v, reason)
+	switch {
+	case r.resume:
+		r.halt = fmt.Errorf("%w: %s", ErrChanged, reason)
+	case r.onto != nil && v.Exit() == 1:
+		r.onward = true
+		r.follow.on = r.follow.on && r.rep.Divergence != nil
+	default:
+		r.halt = errStopped
+	}
+	return r.halt
 }
 
 // configure reads header and opening parts and makes the configuration to run;
@@ -145,8 +194,7 @@ func (r *replay) configure(o Options) (*trial.Rebuilt, error) {
 		return nil, nil
 	}
 	r.rep.Scenario = h.Scenario
-	if h.IsWire() {
-		r.settle(Noop, "recorded traffic, not a session of this loop: replay it in front of the client that was recorded, with harnessbench replay --serve "+shellQuote(r.rep.Path)+" -- CMD")
+	if r.foreign(h) {
 		return nil, nil
 	}
 	if errors.Is(err, errEnd) {
@@ -196,8 +244,24 @@ func (r *replay) configure(o Options) (*trial.Rebuilt, error) {
 	case err != nil:
 		r.misfit(r.tape.queued[0], "/config", err)
 		return nil, nil
+	case cfg.OwnCheck && r.driven == nil:
+		r.settle(Noop, "its acceptance check is code of a Go test: replay it there, with replaytest.Test")
+		return nil, nil
 	}
 	return cfg, nil
+}
+
+// foreign settles what is no session of this loop.
+func (r *replay) foreign(h *session.Header) bool {
+	if h.IsWire() {
+		r.settle(Noop, "recorded traffic, not a session of this loop: replay it in front of the client that was recorded, with harnessbench replay --serve "+shellQuote(r.rep.Path)+" -- CMD")
+		return true
+	}
+	if h.IsCalls() {
+		r.settle(Noop, "recorded calls of a loop of your own: replay them in its test, with replaytest.Model")
+		return true
+	}
+	return false
 }
 
 // soundHeader checks what the header says twice.
@@ -241,40 +305,39 @@ func (r *replay) plant() error {
 	return nil
 }
 
-// run drives the loop from the tape.
-func (r *replay) run(ctx context.Context, cfg *trial.Rebuilt) error {
-	r.enc = recorder.NewEncoder(recorder.Options{TreeDigest: func() (model.Digest, error) {
-		entries, err := r.ws.Manifest()
-		if err != nil {
-			return model.Digest{}, err
-		}
-		return workspace.TreeDigest(entries), nil
-	}})
+// run drives the loop from the tape. forget drops the conversation as it goes:
+// nobody reads it who is served answers only.
+func (r *replay) run(ctx context.Context, cfg *trial.Rebuilt, forget bool) error {
+	r.enc = recorder.NewEncoder(recorder.Options{TreeDigest: r.treeDigest})
+	onto := r.onto
+	r.onto = nil // a header that contradicts itself is nothing to go on from
 	if err := r.compareHeader(cfg); err != nil {
 		return nil
 	}
+	r.onto = onto
 	var heard event.Sink = sink{r}
 	if r.left != nil {
 		heard = trial.Tee{heard, r.left.Tally}
 	}
-	l, err := loop.New(cfg.Config, loop.Deps{
-		Model: served{r}, Tools: cfg.Tools, Run: runner{r}, Spill: r.spill,
-		Check: trial.Checker(cfg.Checks, r.ws), Clock: clock.NewVirtual(), Sink: heard, Forget: true,
-	})
+	l, err := loop.New(cfg.Config, r.deps(cfg, heard, forget))
 	if err != nil {
 		return err
 	}
 	end, err := l.Run(ctx)
 	switch {
-	case r.settled:
+	case errors.Is(err, errStopped):
 		return nil
 	case err != nil:
 		return err
+	case r.halt != nil: // at the footer itself
+		return nil
 	}
 	if r.left != nil {
 		r.left.Header, r.left.End, r.left.Workspace = r.header, end, r.ws
 	}
-	r.conclude()
+	if !r.onward {
+		r.conclude()
+	}
 	return nil
 }
 
@@ -285,9 +348,15 @@ func (r *replay) conclude() {
 		r.settle(Noop, "the session has no model call: nothing was replayed")
 		return
 	}
+	var why []string
 	if r.unequal > 0 {
-		r.rep.Verdict = Normalised
-		r.rep.Reason = fmt.Sprintf("%d lines are equal in meaning, not in bytes", r.unequal)
+		why = append(why, fmt.Sprintf("%d lines are equal in meaning, not in bytes", r.unequal))
+	}
+	if needed := r.ladder.needed(); needed != "" {
+		why = append(why, "tolerated: "+needed)
+	}
+	if why != nil {
+		r.rep.judge(Normalised, strings.Join(why, "; "))
 	}
 	// The footer was compared; what follows it must be nothing.
 	if _, err := r.tape.rd.Next(); err != nil && !errors.Is(err, io.EOF) {
@@ -295,8 +364,13 @@ func (r *replay) conclude() {
 	}
 }
 
-// ended turns the tape's end, or a broken tape, into a verdict.
+// ended turns the tape's end, or a broken tape, into a verdict. What came before
+// damage is sound all the same: a resumption goes on from there.
 func (r *replay) ended(err error, stage string) error {
+	if r.resume {
+		r.settled, r.onward = true, true
+		return nil
+	}
 	if !errors.Is(err, errEnd) {
 		return r.broken(err)
 	}

@@ -32,6 +32,11 @@ func (a asking) Generate(ctx context.Context, req *model.Request, f func(model.D
 // session, the live calls and the served ones.
 func resumeFrom(t *testing.T, spec trial.Spec, cut []byte) (got []byte, live, served int) {
 	t.Helper()
+	return resumeWith(t, spec, cut, func(m model.Model) model.Model { return m })
+}
+
+func resumeWith(t *testing.T, spec trial.Spec, cut []byte, wrap func(model.Model) model.Model) (got []byte, live, served int) {
+	t.Helper()
 	dir := t.TempDir()
 	old := filepath.Join(dir, "old"+session.Suffix)
 	if err := os.WriteFile(old, cut, 0o644); err != nil {
@@ -42,15 +47,8 @@ func resumeFrom(t *testing.T, spec trial.Spec, cut []byte) (got []byte, live, se
 		t.Fatal(err)
 	}
 	defer rec.Close()
-	path := filepath.Join(dir, "new"+session.Suffix)
-	_, err = trial.Run(context.Background(), spec, trial.Options{Session: path, Sync: session.SyncNever, Drive: rec.Drive,
-		Model: func(m model.Model) model.Model { return asking{m, &live} }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err = os.ReadFile(path); err != nil {
-		t.Fatal(err)
-	}
+	got, _ = recordedBy(t, spec, trial.Options{Drive: rec.Drive,
+		Model: func(m model.Model) model.Model { return asking{wrap(m), &live} }})
 	return got, live, rec.ServedCalls()
 }
 
@@ -58,11 +56,16 @@ func resumeFrom(t *testing.T, spec trial.Spec, cut []byte) (got []byte, live, se
 // last newline comes an empty line.
 func finished(t *testing.T, spec trial.Spec) (whole []byte, lines [][]byte) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "x"+session.Suffix)
-	if _, err := trial.Run(context.Background(), spec, trial.Options{Session: path, Sync: session.SyncNever}); err != nil {
+	return recordedBy(t, spec, trial.Options{})
+}
+
+func recordedBy(t *testing.T, spec trial.Spec, o trial.Options) (whole []byte, lines [][]byte) {
+	t.Helper()
+	o.Session, o.Sync = filepath.Join(t.TempDir(), "x"+session.Suffix), session.SyncNever
+	if _, err := trial.Run(context.Background(), spec, o); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(path)
+	whole, err := os.ReadFile(o.Session)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +76,8 @@ func finished(t *testing.T, spec trial.Spec) (whole []byte, lines [][]byte) {
 // is resumed gives the session of a trial that never was, and asks the model only
 // for what was not recorded.
 func TestResumeAfterEveryLine(t *testing.T) {
-	for _, id := range []string{"needle-log", "flaky-endpoint", "truncated-empty", "hang-tool", "slow-build"} {
+	after := map[session.Type]bool{} // types of lines after which there was a cut, and in whose middle
+	for _, id := range []string{"needle-log", "flaky-endpoint", "truncated-empty", "hang-tool", "slow-build", "big-answer", "blank-answer"} {
 		sc, err := builtin.Get(id)
 		if err != nil {
 			t.Fatal(err)
@@ -82,28 +86,76 @@ func TestResumeAfterEveryLine(t *testing.T) {
 		whole, lines := finished(t, spec)
 		lines = lines[:len(lines)-1]
 		calls := 0
-		for _, l := range lines {
-			if bytes.Contains(l, []byte(`"t":"response"`)) || bytes.Contains(l, []byte(`"t":"attempt"`)) {
+		for rd := session.NewReader(bytes.NewReader(whole)); ; {
+			l, err := rd.Next()
+			if err != nil {
+				break
+			}
+			after[l.Type] = true
+			if l.Type == session.TypeResponse || l.Type == session.TypeAttempt {
 				calls++
 			}
 		}
 		for n := 1; n <= len(lines); n++ {
-			cut := bytes.Join(lines[:n], nil)
-			if n%3 == 0 {
-				cut = cut[:len(cut)-7] // a torn line
+			end := bytes.Join(lines[:n], nil)
+			torn := end[:len(end)-7]
+			if n%2 == 0 {
+				torn = end[:len(end)-len(lines[n-1])/2]
 			}
-			got, live, served := resumeFrom(t, spec, cut)
-			if !bytes.Equal(got, whole) {
-				t.Errorf("%s: cut after line %d: the session differs", id, n)
-			}
-			if live+served != calls {
-				t.Errorf("%s: cut after line %d: %d live calls and %d served ones, %d in all", id, n, live, served, calls)
-			}
-			if n == len(lines) && n%3 != 0 && live != 0 {
-				t.Errorf("%s: a finished recording asked the model %d times", id, live)
+			for name, cut := range map[string][]byte{"after": end, "in": torn} {
+				got, live, served := resumeFrom(t, spec, cut)
+				if !bytes.Equal(got, whole) {
+					t.Errorf("%s: cut %s line %d: the session differs", id, name, n)
+				}
+				if live+served != calls {
+					t.Errorf("%s: cut %s line %d: %d live calls and %d served ones, %d in all", id, name, n, live, served, calls)
+				}
+				if n == len(lines) && name == "after" && live != 0 {
+					t.Errorf("%s: a finished recording asked the model %d times", id, live)
+				}
 			}
 		}
 	}
+	for _, want := range []session.Type{session.TypeHeader, session.TypePart, session.TypeRequest, session.TypeAttempt, session.TypeResponse,
+		session.TypeToolRequest, session.TypeToolResult, session.TypeGuard, session.TypeAcceptance, session.TypeState, session.TypeFooter} {
+		if !after[want] {
+			t.Errorf("no trial was cut at a %s line", want)
+		}
+	}
+}
+
+// What a provider contradicts itself in is an event of its own: a trial cut at it
+// is resumed like any other.
+func TestResumeAfterANote(t *testing.T) {
+	sc, err := builtin.Get("retry-trap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := trial.Spec{Scenario: sc, Model: "sim/weak", Arm: "default", Guards: guard.MustProfile(guard.ProfileDefault), Seed: 1}
+	odd := func(m model.Model) model.Model { return contradicting{m} }
+	whole, lines := recordedBy(t, spec, trial.Options{Model: odd})
+	if !bytes.Contains(whole, []byte(`"t":"note"`)) {
+		t.Fatal("no note was recorded")
+	}
+	for n := 1; n < len(lines)-1; n++ {
+		got, _, _ := resumeWith(t, spec, bytes.Join(lines[:n], nil), odd)
+		if !bytes.Equal(got, whole) {
+			t.Errorf("cut after line %d: the session differs", n)
+		}
+	}
+}
+
+// contradicting says stop beside its calls.
+type contradicting struct{ model.Model }
+
+func (c contradicting) Generate(ctx context.Context, req *model.Request, f func(model.Delta)) (*model.Response, error) {
+	resp, err := c.Model.Generate(ctx, req, f)
+	if err == nil {
+		out := *resp
+		out.Finish = model.FinishStop
+		resp = &out
+	}
+	return resp, err
 }
 
 const payScenario = `-- scenario.yaml --
@@ -154,4 +206,83 @@ func TestResumeDoesNotPayTwice(t *testing.T) {
 		return
 	}
 	t.Fatal("the session has no tool.request")
+}
+
+const payTwiceScenario = `-- scenario.yaml --
+schema: harnessbench/scenario/v1
+id: pay-twice
+summary: pay two bills
+tools:
+- name: pay
+  kind: mock
+  description: Pays a bill.
+  effect: external
+  schema: {type: object, properties: {bill: {type: string}}}
+  responses: [{text: paid}]
+graders: [{type: contains, want: done}]
+-- instruction.md --
+Pay the bills.
+-- oracle.yaml --
+facts:
+  paid: {in: tool, from: pay, match: '(paid|unknown)'}
+rules:
+- {id: answer, need: [paid], do: {say: "done"}}
+- {id: pay, do: {tool: pay, args: {}}}
+`
+
+// payBoth asks for two payments in one answer.
+type payBoth struct{ model.Model }
+
+func (p payBoth) Generate(ctx context.Context, req *model.Request, f func(model.Delta)) (*model.Response, error) {
+	if req.Turn > 1 {
+		return p.Model.Generate(ctx, req, f)
+	}
+	call := func(bill string) model.Item {
+		return model.Item{Type: model.CallItem, Call: model.ToolCall{Name: "pay", Args: `{"bill":"` + bill + `"}`}}
+	}
+	return &model.Response{Items: []model.Item{call("one"), call("two")}, Finish: model.FinishCalls}, nil
+}
+
+// Of a batch of effects outside each one is made at most once, wherever the run
+// was cut off: what may have happened is unknown, what cannot have is done.
+func TestResumeDoesNotPayEitherTwice(t *testing.T) {
+	sc, err := scenarios.LoadTxtar("pay-twice.txtar", []byte(payTwiceScenario))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := trial.Spec{Scenario: sc, Model: "sim/oracle", Arm: "default", Guards: guard.MustProfile(guard.ProfileDefault), Seed: 1}
+	wrap := func(m model.Model) model.Model { return payBoth{m} }
+	whole, lines := recordedBy(t, spec, trial.Options{Model: wrap})
+	requests, results := 0, 0
+	for n, l := range lines {
+		switch {
+		case bytes.Contains(l, []byte(`"t":"tool.request"`)):
+			requests++
+		case bytes.Contains(l, []byte(`"t":"tool.result"`)):
+			results++
+		}
+		for _, cut := range [][]byte{bytes.Join(lines[:n+1], nil), append(bytes.Join(lines[:n+1], nil), lines[min(n+1, len(lines)-1)][:len(lines[min(n+1, len(lines)-1)])/2]...)} {
+			got, _, _ := resumeWith(t, spec, cut, wrap)
+			unknown := strings.Count(string(got), `"outcome":"unknown_outcome"`)
+			paid := strings.Count(string(got), `"outcome":"success"`)
+			// a call is in flight once the requests of its whole batch stand there and those
+			// before it have results
+			inFlight := 0
+			if requests == 2 && requests > results {
+				inFlight = 1
+			}
+			if unknown != inFlight || paid != 2-inFlight {
+				t.Errorf("cut after line %d (%d requests, %d results): %d unknown, %d paid", n+1, requests, results, unknown, paid)
+			}
+			if inFlight == 0 && !bytes.Equal(got, whole) {
+				t.Errorf("cut after line %d: nothing was in flight, and the session differs", n+1)
+			}
+			if rep := replayBytes(t, got, replayer.Options{}); rep.Verdict != replayer.Exact {
+				t.Errorf("cut after line %d: %s %s", n+1, rep.Verdict, rep.Reason)
+			}
+		}
+	}
+	if requests != 2 || results != 2 {
+		t.Errorf("%d requests, %d results", requests, results)
+	}
 }

@@ -38,7 +38,7 @@ func PlanFromLock(l Lock, dir string) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{Suite: s, Comparisons: l.Comparisons}
-	if p.Arms, err = l.arms(); err != nil {
+	if p.Arms, err = l.ArmList(); err != nil {
 		return nil, err
 	}
 	for _, ls := range l.Scenarios {
@@ -87,8 +87,8 @@ func (l *Lock) suite(dir string) (*Suite, error) {
 	return s, nil
 }
 
-// arms makes the lock's arms, held against their digests.
-func (l *Lock) arms() ([]Arm, error) {
+// ArmList makes the lock's arms, in their order, held against their digests.
+func (l *Lock) ArmList() ([]Arm, error) {
 	texts := map[string]string{}
 	for _, p := range l.Prompts {
 		if hexDigest(p.Text) != p.Digest {

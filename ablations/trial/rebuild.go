@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/tool"
 	"github.com/harnessbench/harnessbench/loop/tool/builtin"
 	"github.com/harnessbench/harnessbench/loop/tool/mock"
+	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/results/pricing"
 )
@@ -26,6 +28,8 @@ type extra struct {
 	Builtin    []string         `json:"builtin"` // tools that canonicalise as the built-in ones of that name
 	// Paths names the arguments of mock tools that are workspace paths.
 	Paths map[string][]string `json:"paths"`
+	// OwnCheck says that the acceptance check is code of a Go test.
+	OwnCheck bool `json:"own_check,omitzero"`
 }
 
 func (e extra) json() (string, error) {
@@ -57,6 +61,7 @@ type configJSON struct {
 		Turns    int64 `json:"turns"`
 		WallUS   int64 `json:"wall_us"`
 	} `json:"limits"`
+	Loop   int      `json:"loop"` // behaviour version; left out = 1
 	Models []string `json:"models"`
 	Params struct {
 		MaxTokens   int      `json:"max_tokens"`
@@ -90,6 +95,20 @@ type Rebuilt struct {
 	Config loop.Config
 	Checks check.Acceptance
 	Tools  *tool.Set // they validate and canonicalise; what they would run is not there
+	// Check, when set, makes the acceptance check over a workspace, in place of
+	// Checks.
+	Check func(workspace.Workspace) func(ctx context.Context, answer string) (fail string, err error)
+	// OwnCheck says that a check was code of a Go test, and is not there.
+	OwnCheck bool
+}
+
+// Checker makes the acceptance check over a workspace; nil when there is nothing
+// to check.
+func (r *Rebuilt) Checker(ws workspace.Workspace) func(context.Context, string) (string, error) {
+	if r.Check != nil {
+		return r.Check(ws)
+	}
+	return Checker(r.Checks, ws)
 }
 
 // Rebuild reads the configuration of a recorded session from its header and the
@@ -100,6 +119,9 @@ func Rebuild(h *session.Header, parts []*model.Part) (*Rebuilt, error) {
 	var c configJSON
 	if err := json.Unmarshal(h.Config, &c, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("header, config: %w", err)
+	}
+	if c.Loop != 0 && c.Loop != loop.Behaviour {
+		return nil, fmt.Errorf("header, config: %w", &guard.OldBehaviourError{Guard: "the loop", Want: c.Loop, Have: []int{loop.Behaviour}})
 	}
 	guards, err := guard.ParseSettings(c.Guards)
 	if err != nil {
@@ -123,7 +145,7 @@ func Rebuild(h *session.Header, parts []*model.Part) (*Rebuilt, error) {
 	if err := c.opening(&s, parts); err != nil {
 		return nil, err
 	}
-	r := &Rebuilt{Checks: c.Extra.Acceptance}
+	r := &Rebuilt{Checks: c.Extra.Acceptance, OwnCheck: c.Extra.OwnCheck}
 	if r.Config, err = loop.Freeze(s); err != nil {
 		return nil, fmt.Errorf("header, config: %w", err)
 	}
@@ -234,4 +256,27 @@ func Imported(h *session.Header) (from string, ok bool) {
 		return "", false
 	}
 	return c.Imported, c.Imported != ""
+}
+
+// WithGuards is the configuration with other guard settings; everything else is
+// as recorded.
+func (r *Rebuilt) WithGuards(change func(guard.Settings) (guard.Settings, error)) (*Rebuilt, error) {
+	return r.With(func(s *loop.Settings) (err error) {
+		s.Guards, err = change(s.Guards)
+		return err
+	})
+}
+
+// With is the configuration with other settings. Tools and checks stay: what
+// change makes of the specs is not looked at.
+func (r *Rebuilt) With(change func(*loop.Settings) error) (*Rebuilt, error) {
+	s := r.Config.Settings()
+	if err := change(&s); err != nil {
+		return nil, err
+	}
+	cfg, err := loop.Freeze(s)
+	if err != nil {
+		return nil, err
+	}
+	return &Rebuilt{Config: cfg, Checks: r.Checks, Tools: r.Tools, Check: r.Check}, nil
 }

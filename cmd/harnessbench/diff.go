@@ -14,9 +14,11 @@ func newDiff(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Compare two sessions turn by turn",
-		Long: `Aligns two sessions turn by turn and says what is equal, what differs, and what
-differs first: messages, requests, answers, calls, results, guards, and how they
-ended. Labels and the chain over the lines are no part of it.
+		Long: `Aligns two sessions turn by turn, lane by lane, and says what is equal, what differs,
+and what differs first: messages, requests, answers, calls, results, guards, and how
+they ended. Turns are recognised by what was said, called and returned: one that was
+inserted or removed is shown as such, and later turns stand beside each other again.
+Labels and the chain over the lines are no part of it.
 
 Exit 0: equal. 1: different. 3: one of them is damaged; the line is named.`,
 		Example: `  harnessbench diff runs/a/sessions/X.session.jsonl runs/b/sessions/X.session.jsonl`,
@@ -29,21 +31,36 @@ Exit 0: equal. 1: different. 3: one of them is damaged; the line is named.`,
 
 // diffSessions is the command.
 func diffSessions(a *app, nameA, nameB string, asJSON bool) error {
+	frugal()
 	paths := [2]string{nameA, nameB}
-	var open [2]*session.Session
+	var sources [2]transcript.Source
+	var opened []*session.Session
+	defer func() {
+		for _, s := range opened {
+			s.Close()
+		}
+	}()
 	for i := range paths {
 		path, err := oneSession(paths[i])
 		if err != nil {
 			return err
 		}
 		paths[i] = path
-		if open[i], err = session.Open(path); err != nil {
-			return cli.WithCode(cli.Wrong, err)
+		sources[i] = func() (*session.Reader, error) {
+			s, err := session.Open(path)
+			if err != nil {
+				return nil, cli.WithCode(cli.Wrong, err)
+			}
+			opened = append(opened, s)
+			return s.Reader, nil
 		}
-		defer open[i].Close()
 	}
-	c, err := transcript.Compare(open[0].Reader, open[1].Reader, paths[0], paths[1])
+	c, err := transcript.Compare(sources[0], sources[1], paths[0], paths[1])
 	var bad *transcript.SideError
+	var exit *cli.Exit
+	if errors.As(err, &exit) {
+		return exit
+	}
 	if errors.As(err, &bad) {
 		return sessionError(paths[bad.Side], bad.Err)
 	}

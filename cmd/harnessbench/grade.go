@@ -14,16 +14,31 @@ import (
 )
 
 func newGrade(a *app) *cobra.Command {
+	var suite string
 	cmd := &cobra.Command{
-		Use:   "grade RUN",
-		Short: "Grade the sessions of a run again, without running anything",
+		Use:   "grade RUN | SESSION...",
+		Short: "Grade the sessions of a run, or any sessions, again without running anything",
 		Long: `Replays each session of a run on its recording, asks the graders that its scenario
 has today about what it left, and makes tables and report anew. Use it after a grader
-was corrected. What the agent did is not touched.`,
-		Args: cli.Args(cobra.ExactArgs(1)),
+was corrected. What the agent did is not touched.
+
+Of sessions, folders of sessions and globs it prints the verdicts, beside those of the
+run they lie in, and changes nothing. Their scenarios are looked for in --suite, else
+in the run, else among the embedded ones.
+
+Exit 0: all are graded. 3: at least one is not.`,
+		Example: `  harnessbench grade runs/monday
+  harnessbench grade --suite my-suite.yaml testdata/*.session.jsonl`,
+		Args: cli.Args(cobra.MinimumNArgs(1)),
 	}
+	cmd.Flags().StringVar(&suite, "suite", "", "the suite that has the sessions' scenarios")
 	asJSON := cli.JSONFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return gradeRun(cmd.Context(), a, args[0], *asJSON) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 1 || suite != "" || !meansRun(args[0]) {
+			return gradeSessions(cmd.Context(), a, args, suite, *asJSON)
+		}
+		return gradeRun(cmd.Context(), a, args[0], *asJSON)
+	}
 	return cmd
 }
 

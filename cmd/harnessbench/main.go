@@ -71,6 +71,7 @@ the model, runs its tools, stops it, retries it, and decides whether it is done.
 var commands = []func(*app) *cobra.Command{
 	newCompletion,
 	newDiff,
+	newFork,
 	newGrade,
 	newGuards,
 	newImport,
@@ -82,8 +83,10 @@ var commands = []func(*app) *cobra.Command{
 	newReport,
 	newRun,
 	newScenario,
+	newSession,
 	newServe,
 	newShow,
+	newVerify,
 	newVersion,
 }
 

@@ -2,81 +2,146 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/harnessbench/harnessbench/results"
+	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/recorder/session"
 )
 
-// TestMutantStuckDiverges builds the program with a wrong stuck guard (build tag
-// mutant_stuck: it nudges one round too late) and replays a run of the right one:
-// exactly the sessions in which stuck fired diverge, each in the turn of its
-// first firing.
-func TestMutantStuckDiverges(t *testing.T) {
-	dir := t.TempDir()
-	run1 := filepath.Join(dir, "run")
-	var out, errs bytes.Buffer
-	if code := run(context.Background(), &out, &errs, []string{"run", "-q", "-o", run1, "--repetitions", "2", "--fsync", "never"}); code != 0 {
-		t.Fatalf("run: exit %d: %s", code, errs.String())
+const corpusGood = "../../testdata/corpus/good"
+
+// loopMutants are the mutants that are in no guard: among stops that are due at
+// once the table's order alone decides; feedback is dropped; the retries of the
+// turns before are still counted.
+var loopMutants = []string{"loop_order_of_stops", "loop_dropped_feedback", "loop_retry_budget"}
+
+// always are guards whose mutant changes every firing.
+var always = []string{"stuck", "result_ceiling", "tool_deadline"}
+
+// TestMutantsDiverge builds the program with a wrong decision in each guard and
+// three in the loop (build tag mutants, one of them chosen by
+// HARNESSBENCH_MUTANT) and replays the corpus: each diverges somewhere, a guard's
+// nowhere but in sessions in which that guard fired, and not before it did. The
+// right build, and the same one with none chosen, diverge nowhere.
+func TestMutantsDiverge(t *testing.T) {
+	bin := filepath.Join(t.TempDir(), "mutant.exe")
+	if b, err := exec.Command("go", "build", "-tags", "mutants", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, b)
 	}
-	c, err := results.ReadJournalFile(filepath.Join(run1, results.JournalFile))
+	fired := firings(t)
+	for name, r := range replayMutant(t, bin, "") {
+		if r.Divergence != nil {
+			t.Errorf("%s diverges with no mutant chosen: %s", name, r.Reason)
+		}
+	}
+	for _, name := range append(guard.Names(), loopMutants...) {
+		t.Run(name, func(t *testing.T) {
+			var where []string
+			for file, r := range replayMutant(t, bin, name) {
+				first, here := fired[file][name]
+				switch ok := r.Verdict == "EXACT" || r.Verdict == "NOOP"; {
+				case ok && here && slices.Contains(always, name):
+					t.Errorf("%s: %s fired in turn %d and nothing diverges", file, name, first)
+				case !ok && !here && !slices.Contains(loopMutants, name):
+					t.Errorf("%s: %s never fired there, the mutant says %s: %s", file, name, r.Verdict, r.Reason)
+				case !ok && r.Divergence != nil && r.Divergence.Turn < first:
+					t.Errorf("%s: %s fired in turn %d, the mutant diverges in turn %d", file, name, first, r.Divergence.Turn)
+				case !ok:
+					where = append(where, strings.TrimSuffix(file, session.Suffix))
+				}
+			}
+			slices.Sort(where)
+			if len(where) == 0 {
+				t.Error("no session of the corpus notices")
+			}
+			t.Logf("%d sessions notice: %s", len(where), strings.Join(where, " "))
+		})
+	}
+	readmeShows(t, bin)
+}
+
+// firings tells in which turn each guard first fired, in force or in shadow, in
+// each recording of the corpus.
+func firings(t *testing.T) map[string]map[string]int {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(corpusGood, "*"+session.Suffix+"*"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	fired := map[string]int{} // session -> turn
-	for _, tr := range c.Trials() {
-		for _, g := range tr.Guards {
-			if g.Guard == "stuck" && g.Fired > 0 {
-				fired[tr.Session] = *g.FirstTurn
+	out := map[string]map[string]int{}
+	for _, path := range paths {
+		s, err := session.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := map[string]int{}
+		for l, err := s.Next(); err == nil; l, err = s.Next() {
+			if l.Type != session.TypeGuard {
+				continue
+			}
+			g, err := l.Guard()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, seen := first[g.Name]; !seen {
+				first[g.Name] = l.Turn
 			}
 		}
+		s.Close()
+		out[filepath.Base(path)] = first
 	}
-	if len(fired) == 0 || len(fired) == len(c.Trials()) {
-		t.Fatalf("stuck fired in %d of %d sessions: the test needs some of each", len(fired), len(c.Trials()))
-	}
-	mutant := filepath.Join(dir, "mutant.exe")
-	if b, err := exec.Command("go", "build", "-tags", "mutant_stuck", "-o", mutant, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, b)
-	}
+	return out
+}
+
+// mutantReport is what these tests read of a replay's report.
+type mutantReport struct {
+	Path, Verdict, Reason string
+	Divergence            *struct{ Turn int }
+}
+
+// replayMutant replays the recordings of the corpus with a mutant.
+func replayMutant(t *testing.T, bin, name string) map[string]mutantReport {
+	t.Helper()
+	cmd := exec.Command(bin, "replay", "-q", "--json", corpusGood)
+	cmd.Env = append(os.Environ(), "HARNESSBENCH_MUTANT="+name)
 	var stdout, stderr bytes.Buffer
-	cmd := exec.Command(mutant, "replay", "-q", "--json", run1)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != 1 {
-		t.Fatalf("mutant replay: %v, want exit 1: %s", err, stderr.String())
+	_ = cmd.Run() // the verdicts say it
+	var got struct{ Sessions []mutantReport }
+	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil || len(got.Sessions) == 0 {
+		t.Fatalf("mutant %s: %v: %s", name, err, stderr.String())
 	}
-	var got replayJSON
-	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	out := map[string]mutantReport{}
 	for _, r := range got.Sessions {
-		name := filepath.Base(r.Path)
-		turn, want := fired[name]
-		switch {
-		case want && (r.Divergence == nil || r.Divergence.Turn != turn):
-			t.Errorf("%s: stuck fired in turn %d, the mutant says %s %+v", name, turn, r.Verdict, r.Divergence)
-		case !want && r.Verdict != "EXACT":
-			t.Errorf("%s: stuck never fired, the mutant says %s: %s", name, r.Verdict, r.Reason)
-		}
+		out[filepath.Base(r.Path)] = r
 	}
-	readmeShows(t, mutant, filepath.Join(run1, "sessions", "retry-trap.sim_weak.default.0.session.jsonl"))
+	return out
 }
 
 // readmeShows checks that the README's example of a divergence is what a wrong
 // build prints.
-func readmeShows(t *testing.T, mutant, session string) {
+func readmeShows(t *testing.T, mutant string) {
 	t.Helper()
+	dir := t.TempDir()
+	sound(t, dir)
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _ := exec.Command(mutant, "replay", "-q", session).Output() // exit 1: it diverges
+	cmd := exec.Command(mutant, "replay", "-q", filepath.Join(dir, "run", "sessions", "retry-trap.sim_weak.default.0.session.jsonl"))
+	cmd.Env = append(os.Environ(), "HARNESSBENCH_MUTANT=stuck")
+	out, _ := cmd.Output() // exit 1: it diverges
 	lines := strings.Split(string(out), "\n")
-	for _, line := range lines[1:min(5, len(lines))] {
+	if len(lines) < 5 {
+		t.Fatalf("the mutant stuck does not diverge: %s", out)
+	}
+	for _, line := range lines[1:5] {
 		if !strings.Contains(string(readme), line) {
 			t.Errorf("the README's divergence lacks %q", line)
 		}

@@ -97,6 +97,9 @@ func recordCommand(ctx context.Context, a *app, f *wireFlags, argv []string) err
 	if cerr := s.close(a); cerr != nil && err == nil {
 		err = cerr
 	}
+	if err == nil && !a.quiet {
+		fmt.Fprintf(a.stderr, "replay:   harnessbench replay --serve %s -- CMD\n", cli.ShellQuote(s.path))
+	}
 	return result(ctx, cli.OK, argv, failed, err)
 }
 

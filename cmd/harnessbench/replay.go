@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -21,7 +20,8 @@ type replayFlags struct {
 	tools  string
 	jobs   int
 	serve  bool
-	json   *bool
+	out    replayOutput
+	more   replayMore
 }
 
 func newReplay(a *app) *cobra.Command {
@@ -37,6 +37,11 @@ compared. PATH is a session, a folder, a run folder or a glob.
 --config=recorded replays under the recorded configuration: did the loop change?
 --config=current replays under today's prompts, tools and guard settings of the
 session's scenario and arm (in --suite): what would my change do to these sessions?
+--tools=live executes tool calls again, on the recorded initial workspace.
+
+The first divergence of a session is told with its place, both values and a code
+(HB1003) that --explain explains. --junit writes a report for CI systems; on GitHub
+Actions failures are also annotations and a summary of the step.
 
 --serve is for agents of your own, in any language: it runs CMD with its base-URL
 variables set to an endpoint that answers from the recording at PATH (see record;
@@ -48,48 +53,58 @@ Exit 0: all as recorded. 1: at least one diverged, or CMD failed. 2: usage.
 3: at least one cannot be judged, or nothing was replayed. 130: interrupted.`,
 		Example: `  harnessbench replay runs/monday
   harnessbench replay --config=current --suite my-suite.yaml 'runs/*/sessions/*.session.jsonl'
+  harnessbench replay --junit replay.xml testdata/sessions
+  harnessbench replay --explain HB1003
   harnessbench replay --serve recordings/agent.session.jsonl -- python agent.py "fix the tests"`,
-		Args: cli.Args(cobra.MinimumNArgs(1)),
+		Args: cli.Args(f.out.args),
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.config, "config", "recorded", "recorded or current")
-	fl.StringVar(&f.suite, "suite", design.DefaultSuite, "with --config=current: the suite that says what is current")
-	fl.StringVar(&f.tools, "tools", "recorded", "recorded: serve the recorded results")
+	fl.StringVar(&f.suite, "suite", design.DefaultSuite, suiteUsage)
+	fl.StringVar(&f.tools, "tools", "recorded", "recorded: serve the recorded results; live: execute calls again and compare")
+	f.more.register(fl)
 	fl.IntVarP(&f.jobs, "concurrency", "j", 0, "sessions at a time (default: the CPUs)")
 	fl.BoolVar(&f.serve, "serve", false, "serve recorded traffic to the command after --")
 	w.replayFlags(fl)
 	w.normaliseFlag(fl)
-	f.json = cli.JSONFlag(cmd)
+	f.out.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("explain") {
+			return f.out.explainCode(a)
+		}
 		if f.serve {
 			path, argv, err := f.serveArgs(cmd, args)
 			if err != nil {
 				return err
 			}
-			return replayCommand(cmd.Context(), a, &w, path, argv)
+			return replayCommand(cmd.Context(), a, &w, &f.out, path, argv)
 		}
 		for _, name := range []string{"speed", "report", "normalise"} {
 			if cmd.Flags().Changed(name) {
 				return cli.Usagef("add --serve", "--%s is for recorded traffic", name)
 			}
 		}
-		if cmd.Flags().Changed("suite") && f.config != "current" {
-			return cli.Usagef("add --config=current", "--suite says what is current, and the sessions are replayed as recorded")
+		if err := f.more.check(cmd, &f); err != nil {
+			return err
 		}
 		if cmd.Flags().Changed("concurrency") && f.jobs < 1 {
 			return cli.Usagef("use 1 or more", "--concurrency %d", f.jobs)
 		}
-		return replaySessions(cmd.Context(), a, args, f)
+		opts, err := f.options()
+		if err != nil {
+			return err
+		}
+		if err := f.more.fill(cmd, &f, &opts); err != nil {
+			return err
+		}
+		return replaySessions(cmd.Context(), a, args, f, opts)
 	}
 	return cmd
 }
 
 // replaySessions is the command.
-func replaySessions(ctx context.Context, a *app, args []string, f replayFlags) error {
-	opts, err := f.options()
-	if err != nil {
-		return err
-	}
+func replaySessions(ctx context.Context, a *app, args []string, f replayFlags, opts replayer.Options) error {
+	frugal()
 	paths, err := cli.Sessions(args)
 	if err != nil {
 		return err
@@ -98,37 +113,42 @@ func replaySessions(ctx context.Context, a *app, args []string, f replayFlags) e
 	if jobs <= 0 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
+	cancel, err := f.out.open()
+	if err != nil {
+		return err
+	}
 	bar := a.progress("sessions", len(paths), "EXACT", "DIVERGED")
-	reports, err := replayAll(ctx, paths, jobs, opts, bar)
+	reports, err := replayAll(ctx, paths, jobs, opts, &f.more, bar)
 	bar.Close()
 	if err != nil {
+		cancel()
 		return err
 	}
 	code := cli.OK
 	for _, r := range reports {
 		code = cli.Worst(code, cli.Code(r.Verdict.Exit()))
 	}
-	if *f.json {
-		if err := cli.WriteJSON(a.stdout, replayJSON{"harnessbench/replay/v1", reports, count(reports)}); err != nil {
-			return err
-		}
-		return cli.Status(code)
+	unusedRungs(a, reports)
+	if err := f.out.write(a, reports); err != nil {
+		return err
 	}
-	printReports(a, reports)
+	if !*f.out.json {
+		printOutcomes(a, reports)
+	}
 	return cli.Status(code)
 }
 
-// replayJSON is what --json prints.
+// replaySchema names the shape of [replayJSON].
+const replaySchema = "harnessbench/replay/v1"
+
+// replayJSON is what --json prints. docs/replay.schema.json is made of it.
 type replayJSON struct {
 	Schema   string                   `json:"schema"`
-	Sessions []*replayer.Report       `json:"sessions"`
-	Verdicts map[replayer.Verdict]int `json:"verdicts"`
+	Sessions []*replayer.Report       `json:"sessions"` // in the order of their paths
+	Verdicts map[replayer.Verdict]int `json:"verdicts"` // how many sessions have which verdict; absent = 0
 }
 
 func (f *replayFlags) options() (replayer.Options, error) {
-	if f.tools != "recorded" {
-		return replayer.Options{}, cli.Usagef("use --tools=recorded", "--tools %q is not available", f.tools)
-	}
 	switch f.config {
 	case "recorded":
 		return replayer.Options{}, nil
@@ -144,23 +164,33 @@ func (f *replayFlags) options() (replayer.Options, error) {
 
 // replayAll replays many sessions side by side; the reports come in the order
 // of the paths.
-func replayAll(ctx context.Context, paths []string, jobs int, opts replayer.Options, bar *cli.Progress) ([]*replayer.Report, error) {
+func replayAll(ctx context.Context, paths []string, jobs int, opts replayer.Options, m *replayMore, bar *cli.Progress) ([]*replayer.Report, error) {
 	reports := make([]*replayer.Report, len(paths))
 	errs := make([]error, len(paths))
 	next := make(chan int)
+	last := newBound(len(paths) - 1) // lowered where it fails fast
 	var wg sync.WaitGroup
 	for range min(jobs, len(paths)) {
 		wg.Go(func() {
 			for i := range next {
-				reports[i], errs[i] = replayer.File(ctx, paths[i], opts)
+				if last.beyond(i) {
+					continue
+				}
+				reports[i], errs[i] = m.one(ctx, paths[i], opts)
 				if errs[i] == nil {
 					bar.Done(string(reports[i].Verdict), nil)
+				}
+				if m.failFast && (errs[i] != nil || reports[i].Verdict.Exit() != 0) {
+					last.lower(i)
 				}
 			}
 		})
 	}
 	stopped := false
 	for i := range paths {
+		if last.beyond(i) {
+			break
+		}
 		select {
 		case next <- i:
 		case <-ctx.Done():
@@ -177,12 +207,13 @@ func replayAll(ctx context.Context, paths []string, jobs int, opts replayer.Opti
 	if stopped {
 		return nil, &cli.Exit{Code: cli.Interrupted, Err: fmt.Errorf("interrupted")}
 	}
-	for _, err := range errs {
+	n := int(last.at.Load()) + 1
+	for _, err := range errs[:n] {
 		if err != nil {
 			return nil, err
 		}
 	}
-	return reports, nil
+	return reports[:n], nil
 }
 
 func count(reports []*replayer.Report) map[replayer.Verdict]int {
@@ -191,79 +222,4 @@ func count(reports []*replayer.Report) map[replayer.Verdict]int {
 		out[r.Verdict]++
 	}
 	return out
-}
-
-// verdictOrder is the order in which verdicts are summed up.
-var verdictOrder = []replayer.Verdict{replayer.Exact, replayer.Normalised, replayer.Diverged, replayer.Exhausted, replayer.Unused,
-	replayer.Noop, replayer.OldBehaviour, replayer.Corrupt, replayer.TooNew}
-
-// detailed is how many sessions that did not come out as recorded are told of in
-// full.
-const detailed = 20
-
-// printReports prints what did not come out as recorded, then the counts.
-func printReports(a *app, reports []*replayer.Report) {
-	told := 0
-	for _, r := range reports {
-		if r.Verdict == replayer.Exact && len(r.Shadow) == 0 {
-			continue
-		}
-		if told++; told > detailed {
-			fmt.Fprintf(a.stdout, "%s %s: %s\n", r.Verdict, cli.SanitizeLine(r.Path), cli.SanitizeLine(r.Reason))
-			continue
-		}
-		printReport(a, r)
-	}
-	counts := count(reports)
-	var parts []string
-	for _, v := range verdictOrder {
-		if n := counts[v]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %d", v, n))
-		}
-	}
-	turns := 0
-	for _, r := range reports {
-		turns += r.Turns
-	}
-	fmt.Fprintf(a.stdout, "%s, %s as recorded: %s\n", cli.Count(len(reports), "session"), cli.Count(turns, "turn"), strings.Join(parts, ", "))
-}
-
-func printReport(a *app, r *replayer.Report) {
-	fmt.Fprintf(a.stdout, "%s %s\n", r.Verdict, cli.SanitizeLine(r.Path))
-	if r.Reason != "" {
-		fmt.Fprintf(a.stdout, "  %s\n", cli.SanitizeLine(r.Reason))
-	}
-	if d := r.Divergence; d != nil {
-		printDivergence(a, d)
-	}
-	for i, s := range r.Shadow {
-		if i == 5 {
-			fmt.Fprintf(a.stdout, "  shadow    %d more\n", len(r.Shadow)-i)
-			break
-		}
-		fmt.Fprintf(a.stdout, "  shadow    %s\n", cli.SanitizeLine(s))
-	}
-	fmt.Fprintln(a.stdout)
-}
-
-func printDivergence(a *app, d *replayer.Divergence) {
-	row := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(a.stdout, "  %-9s %s\n", name, cli.SanitizeLine(value))
-		}
-	}
-	if d.Part != nil {
-		row("part", fmt.Sprint(*d.Part))
-	}
-	if d.Diff == "" || !strings.Contains(d.Diff, "\n") {
-		row("recorded", d.Recorded)
-		row("now", d.Actual)
-		row("note", d.Diff)
-	} else {
-		for _, line := range strings.Split(strings.TrimRight(d.Diff, "\n"), "\n") {
-			fmt.Fprintf(a.stdout, "    %s\n", cli.SanitizeLine(line))
-		}
-	}
-	row("after", d.After)
-	row("more", d.Show)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
+	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/render"
 	"github.com/harnessbench/harnessbench/recorder/wire"
 )
 
@@ -121,7 +122,8 @@ func ended(a *app, f *wireFlags, s *station, errs []error, asJSON bool) error {
 	if asJSON {
 		err = cli.WriteJSON(a.stdout, report)
 	} else {
-		err = report.WriteText(a.stdout)
+		c := render.Traffic(report)
+		err = render.One(a.stdout, &c, a.out.Color)
 	}
 	if err != nil {
 		return err

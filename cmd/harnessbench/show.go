@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -22,9 +23,10 @@ import (
 
 // showFlags are the flags of show.
 type showFlags struct {
-	full bool
-	turn int
-	json *bool
+	full   bool
+	turn   int
+	follow bool
+	json   *bool
 }
 
 func newShow(a *app) *cobra.Command {
@@ -35,18 +37,23 @@ func newShow(a *app) *cobra.Command {
 		Long: `Prints what a session recorded, turn by turn: what the model said and called, what
 came back, which guards fired and why, and how it ended. Firings stand in the margin:
 ▲ the guard acted, △ it would have acted (shadow). A torn or unfinished session is
-shown as far as it goes.
+shown as far as it goes. With --follow it is shown while it is written, until its
+footer or an interrupt; SESSION is then named as it will be.
 
 SESSION is a session file; a folder or glob that holds just one works too.
 
-Exit 0: shown. 3: the session is damaged; the line is named.`,
+Exit 0: shown. 3: the session is damaged; the line is named. 130: --follow was
+interrupted.`,
 		Example: `  harnessbench show runs/monday/sessions/abab-loop.sim_weak.default.0.session.jsonl
-  harnessbench show FILE --turn 4`,
+  harnessbench show FILE --turn 4
+  harnessbench show --follow FILE
+  harnessbench show --json FILE | jq 'select(.type == "guard") | .fields'`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.full, "full", false, "show long texts and results whole")
 	fl.IntVar(&f.turn, "turn", 0, "show this turn only, whole")
+	fl.BoolVarP(&f.follow, "follow", "f", false, "show lines as they are written, until the session ends")
 	f.json = cli.JSONFlag(cmd)
 	cmd.Flags().Lookup("json").Usage = "print each line decoded, one JSON object a line"
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return showSession(cmd.Context(), a, args[0], f) }
@@ -54,26 +61,48 @@ Exit 0: shown. 3: the session is damaged; the line is named.`,
 }
 
 // showSession is the command.
-func showSession(_ context.Context, a *app, arg string, f showFlags) error {
+func showSession(ctx context.Context, a *app, arg string, f showFlags) error {
+	frugal()
 	if f.turn < 0 {
 		return cli.Usagef("turns count from 1", "--turn %d", f.turn)
 	}
-	path, err := oneSession(arg)
+	path, r, done, err := openShown(ctx, arg, f.follow)
 	if err != nil {
 		return err
 	}
+	defer done()
+	o := transcript.Options{
+		Name: filepath.Base(path), Width: columns(a), Color: a.out.Color, Full: f.full, Turn: f.turn, Live: f.follow,
+		Verdict: func(model.Digest) *results.Entry { return journalEntry(path) },
+	}
+	if *f.json {
+		err = transcript.ShowJSON(a.stdout, r, o)
+	} else {
+		err = transcript.Show(a.stdout, r, o)
+	}
+	if f.follow && cli.WasInterrupted(ctx) && !r.Complete() {
+		return cli.Status(cli.Interrupted)
+	}
+	return sessionError(path, err)
+}
+
+// openShown opens the session to show, or to follow.
+func openShown(ctx context.Context, arg string, follow bool) (path string, r *session.Reader, done func() error, err error) {
+	if follow {
+		t, err := transcript.OpenTail(arg, cli.Stopping(ctx), transcript.Poll)
+		if err != nil {
+			return "", nil, nil, cli.Usagef("name the session as it will be named, without "+session.PartialSuffix+" or with it", "%v", err)
+		}
+		return strings.TrimSuffix(arg, session.PartialSuffix), session.NewReader(t), t.Close, nil
+	}
+	if path, err = oneSession(arg); err != nil {
+		return "", nil, nil, err
+	}
 	s, err := session.Open(path)
 	if err != nil {
-		return cli.WithCode(cli.Wrong, err)
+		return "", nil, nil, cli.WithCode(cli.Wrong, err)
 	}
-	defer s.Close()
-	if *f.json {
-		return sessionError(path, transcript.ShowJSON(a.stdout, s.Reader, f.turn))
-	}
-	return sessionError(path, transcript.Show(a.stdout, s.Reader, transcript.Options{
-		Name: filepath.Base(path), Width: columns(a), Color: a.out.Color, Full: f.full, Turn: f.turn,
-		Verdict: func(model.Digest) *results.Entry { return journalEntry(path) },
-	}))
+	return path, s.Reader, s.Close, nil
 }
 
 // oneSession resolves an argument that names just one session.

@@ -198,6 +198,12 @@ const (
 	ToolError          Outcome = "tool_error"
 )
 
+// Texts of results that the loop gives calls which it neither ran nor counted.
+const (
+	NotRun  = "not run: the session is ending"
+	InLimbo = "this very operation was cut off before and its outcome is unknown; find out what it did before you do it again"
+)
+
 // Delta is one change of the workspace.
 type Delta struct {
 	Op      string       // "write" or "delete"

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/internal/mutant"
 )
 
 // toolDeadline bounds every tool call.
@@ -27,7 +28,7 @@ func (t *toolDeadline) Step(ev event.Event) (Guard, Decision) {
 		// microsecond to which a real clock measures.
 		cut := ev.Deadline == t.perCall && ev.Took+time.Microsecond >= t.perCall &&
 			(ev.Outcome == event.Timeout || ev.Outcome == event.UnknownOutcome)
-		if cut || ev.Want > t.perCall && ev.Took >= t.perCall {
+		if (cut || ev.Want > t.perCall && ev.Took >= t.perCall) && !mutant.Is("tool_deadline") {
 			return t, Decision{Act: "timeout", On: ev.Call.ID, Evidence: "longer than " + t.perCall.String()}
 		}
 	}
@@ -43,7 +44,7 @@ func (*runDeadline) Listens() event.Kind { return event.KindCheckpoint }
 
 func (r *runDeadline) Step(ev event.Event) (Guard, Decision) {
 	c, ok := ev.(*event.Checkpoint)
-	if !ok {
+	if !ok || mutant.Is("run_deadline") && c.Next == event.NextTurn {
 		return r, Decision{}
 	}
 	return r, overTime(c, r.total, false)
@@ -75,6 +76,11 @@ func (l *limits) Step(ev event.Event) (Guard, Decision) {
 	c, ok := ev.(*event.Checkpoint)
 	if !ok {
 		return l, Decision{}
+	}
+	if mutant.Is("limits") && c.Turns > 0 {
+		late := *c
+		late.Turns--
+		c = &late
 	}
 	return l, l.judge(c, false)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/internal/mutant"
 )
 
 // maxReason bounds what a checker can put into the conversation, in bytes.
@@ -22,7 +23,7 @@ func (a *acceptance) Step(ev event.Event) (Guard, Decision) {
 		return a, Decision{}
 	}
 	evidence := Head(c.Fail, 200)
-	if a.used >= a.retries {
+	if a.used >= a.retries && !(mutant.Is("acceptance") && a.used == a.retries) {
 		return a, Decision{Act: "stop", Evidence: evidence, Stop: &Stop{Reason: event.Unverified, Evidence: evidence}}
 	}
 	next := *a
@@ -40,7 +41,7 @@ func (*emptyResponse) Listens() event.Kind { return event.KindCandidate | event.
 
 func (e *emptyResponse) Step(ev event.Event) (Guard, Decision) {
 	if c, ok := ev.(*event.Candidate); ok && c.Empty {
-		if e.used >= e.corrections {
+		if e.used >= e.corrections && !(mutant.Is("empty_response") && e.used == e.corrections) {
 			why := fmt.Sprintf("%d blank answers in a row", e.used+1)
 			return e, Decision{Act: "stop", Evidence: why, Stop: &Stop{Reason: event.EmptyResponse, Evidence: why}}
 		}

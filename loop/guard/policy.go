@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/harnessbench/harnessbench/loop/internal/mutant"
 	"github.com/harnessbench/harnessbench/loop/model"
 )
 
@@ -36,6 +37,9 @@ func (r Retry) Next(jitter uint64, attempt int, e *model.Error) (wait time.Durat
 	micros := max(uint64(ceiling/time.Microsecond), 1)
 	hi, _ := bits.Mul64(jitter, micros)
 	wait = time.Duration(hi+1) * time.Microsecond
+	if mutant.Is("retry") {
+		return wait, true
+	}
 	return max(wait, min(e.RetryAfter, r.RetryAfterCap)), true
 }
 
@@ -78,8 +82,8 @@ func (t TruncatedEmpty) Next(used, orig, cur int, r *model.Response) (maxTokens 
 	if !t.Applies(r) || used >= t.Retries {
 		return cur, false
 	}
-	if cur == 0 {
-		return 0, true
+	if cur == 0 || mutant.Is("truncated_empty") {
+		return cur, true
 	}
 	return min(2*cur, t.FactorCap*orig), true
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/internal/mutant"
 )
 
 // spillDir is where spilled results lie, relative to the workspace.
@@ -47,6 +48,9 @@ func (s *spill) Step(ev event.Event) (Guard, Decision) {
 	}
 	path := spillPath(r)
 	head := Head(r.Shown, int(s.preview))
+	if mutant.Is("spill") && head != "" {
+		head = Head(head, len(head)-1)
+	}
 	lines := strings.Count(r.Shown, "\n")
 	if !strings.HasSuffix(r.Shown, "\n") {
 		lines++
@@ -113,6 +117,9 @@ func (c *ceiling) Step(ev event.Event) (Guard, Decision) {
 		return c, Decision{}
 	}
 	head := Head(r.Shown, int(c.bytes))
+	if mutant.Is("result_ceiling") {
+		head = Head(r.Shown, int(c.bytes)-1)
+	}
 	cut := len(r.Shown) - len(head)
 	return c, Decision{Act: "cut", On: r.Call.ID, HasRewrite: true,
 		Evidence: fmt.Sprintf("%d of %d bytes", cut, len(r.Shown)),
@@ -147,7 +154,7 @@ func (u *unknownTool) Step(ev event.Event) (Guard, Decision) {
 	name := Head(r.Call.Name, 64)
 	text := fmt.Sprintf("unknown tool %q.", name)
 	act := "list"
-	if near, ok := Nearest(r.Call.Name, u.tools); ok {
+	if near, ok := Nearest(r.Call.Name, u.tools); ok && !mutant.Is("unknown_tool") {
 		text += fmt.Sprintf(" did you mean %q?", near)
 		act = "suggest"
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/internal/mutant"
 )
 
 // Host performs what guards decide and hears what fired.
@@ -26,6 +27,7 @@ type Result struct {
 
 type entry struct {
 	def      *Def
+	version  int // of its behaviour
 	rank     int // position in the table
 	mode     Mode
 	g        Guard
@@ -55,14 +57,15 @@ func NewSet(s Settings, backstop Backstop, env Env) *Set {
 		if row.Mode == Off {
 			continue
 		}
+		b := row.behaviour(d)
 		switch {
 		case d.Name == "retry":
 			set.retryM, set.retry = row.Mode, newRetry(row.Values)
 		case d.Name == "truncated_empty":
 			set.truncM, set.trunc = row.Mode, newTruncatedEmpty(row.Values)
-		case d.build != nil:
-			g := d.build(row.Values, env)
-			set.entries = append(set.entries, entry{def: d, rank: i, mode: row.Mode, g: g, listens: g.Listens()})
+		case b.build != nil:
+			g := b.build(row.Values, env)
+			set.entries = append(set.entries, entry{def: d, version: row.Version, rank: i, mode: row.Mode, g: g, listens: g.Listens()})
 			set.listens |= g.Listens()
 		}
 	}
@@ -128,7 +131,7 @@ func (s *Set) apply(e *entry, ev event.Event, d *Decision, h Host, res *Result) 
 	if !d.Fired() {
 		return nil
 	}
-	return h.Fired(&event.Guard{Head: *ev.Header(), Name: e.def.Name, Version: e.def.Version,
+	return h.Fired(&event.Guard{Head: *ev.Header(), Name: e.def.Name, Version: e.version,
 		Mode: string(e.mode), Act: d.Act, Evidence: d.Evidence, On: d.On, Failed: failed})
 }
 
@@ -136,7 +139,7 @@ func (r *Result) merge(d *Decision, rank int) {
 	if d.Feedback != "" {
 		r.Feedback = append(r.Feedback, d.Feedback)
 	}
-	if d.Stop != nil && (r.Stop == nil || prior(d.Stop.Reason) < prior(r.Stop.Reason)) {
+	if d.Stop != nil && (r.Stop == nil || prior(d.Stop.Reason) < prior(r.Stop.Reason) && !mutant.Is("loop_order_of_stops")) {
 		r.Stop, r.Rank = d.Stop, rank
 	}
 	r.Continue = r.Continue || d.Continue

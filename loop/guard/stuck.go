@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/internal/mutant"
 )
 
 // maxPeriod is the longest cycle that stuck sees.
@@ -90,12 +91,16 @@ func (s *stuck) judge() Decision {
 			return stuckStop(fmt.Sprintf("%d periods of a cycle of %d rounds", periods, p))
 		}
 	}
-	if s.run == s.nudge+stuckLate {
+	late := int64(0)
+	if mutant.Is("stuck") {
+		late = 1
+	}
+	if s.run == s.nudge+late {
 		return stuckNudge(fmt.Sprintf("%d equal rounds", s.run),
 			fmt.Sprintf("You have made the same call %d times and got the same result each time.", s.run))
 	}
 	for p := int64(2); p <= maxPeriod; p++ {
-		if s.own(p) && s.match[p] == (s.cycleNudge-1)*p+stuckLate {
+		if s.own(p) && s.match[p] == (s.cycleNudge-1)*p+late {
 			return stuckNudge(fmt.Sprintf("%d periods of a cycle of %d rounds", s.cycleNudge, p),
 				fmt.Sprintf("You are going in a circle: the same call sequence of %d steps has come back %d times with the same results.", p, s.cycleNudge))
 		}

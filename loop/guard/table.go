@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +55,39 @@ type Def struct {
 	// build makes the fold; nil for policies. v holds the parameters in the
 	// order of Params.
 	build func(v []int64, env Env) Guard
+	// older are the behaviours before Version that are still in the code: sessions
+	// recorded under them replay. One may be dropped; they are OLD_BEHAVIOUR then.
+	older []behaviour
+}
+
+// behaviour is one version of what a guard does.
+type behaviour struct {
+	version int
+	params  []Param
+	build   func(v []int64, env Env) Guard
+}
+
+// at returns the behaviour of a version, if it is in the code.
+func (d *Def) at(version int) (behaviour, bool) {
+	if version == d.Version {
+		return behaviour{d.Version, d.Params, d.build}, true
+	}
+	for _, b := range d.older {
+		if b.version == version {
+			return b, true
+		}
+	}
+	return behaviour{}, false
+}
+
+// Versions lists the behaviour versions that are in the code, in rising order.
+func (d *Def) Versions() []int {
+	out := []int{d.Version}
+	for _, b := range d.older {
+		out = append(out, b.version)
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Env is what guards need to know of the session, fixed at its start.
@@ -161,14 +195,9 @@ func Names() []string {
 	return out
 }
 
-// param returns the position of a parameter of d, or -1.
-func (d *Def) param(name string) int {
-	for i := range d.Params {
-		if d.Params[i].Name == name {
-			return i
-		}
-	}
-	return -1
+// param returns the position of a parameter of b, or -1.
+func (b *behaviour) param(name string) int {
+	return slices.IndexFunc(b.params, func(p Param) bool { return p.Name == name })
 }
 
 // Format writes a value of p as suites and listings spell it.

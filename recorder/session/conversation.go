@@ -114,6 +114,9 @@ func (c *Conversation) addPart(l *Line) error {
 // JSON, canonical.
 const WhyWire = "wire"
 
+// WhyAsked is the why of a message of recorded calls.
+const WhyAsked = "asked"
+
 // WhyRewrite is the why of a part that a model sees in place of a raw result.
 const WhyRewrite = "rewrite"
 

@@ -39,6 +39,8 @@ func (l *Line) Header() (*Header, error) {
 			h.TreeDigest = d.full(v)
 		case "normalisers":
 			h.Normalisers = d.strs(v)
+		case "fork":
+			h.Fork = d.fork(v)
 		case "labels":
 			h.Labels = d.labels(v)
 		}
@@ -50,6 +52,25 @@ func (l *Line) Header() (*Header, error) {
 		return nil, l.decodeErr("canon", "is %.40q; this build knows %q", h.Canon, model.CanonVersion)
 	}
 	return h, nil
+}
+
+func (d *fieldDec) fork(v []byte) *Fork {
+	f := &Fork{}
+	d.fail(inField(v, func(d *fieldDec, key string, v []byte) {
+		switch key {
+		case "parent":
+			f.Parent = d.full(v)
+		case "shared_prefix_turns":
+			f.Turns = d.count(v)
+		case "spared":
+			f.Spared = d.usage(v)
+		case "set":
+			f.Set = d.strs(v)
+		case "live":
+			f.Live = d.bool(v)
+		}
+	}))
+	return f
 }
 
 func (d *fieldDec) labels(v []byte) map[string]string {

@@ -67,11 +67,17 @@ var headerFields = []Field{
 	{TypeHeader, "tree[].b64", kText, Input, "UTF-8, empty, or in a blob", "the content in base64 (standard, padded); same limits"},
 	{TypeHeader, "tree_digest", kFull, Derived, "unknown", "digest of the initial workspace"},
 	{TypeHeader, "normalisers", kArray, Input, "empty", "names of declared normalisers"},
+	{TypeHeader, "fork", kObject, Input, "no fork", "the session branched off another one, its parent"},
+	{TypeHeader, "fork.parent", kFull, Input, "", "digest in the parent's footer"},
+	{TypeHeader, "fork.shared_prefix_turns", kCount, Input, "", "turns before the first request that only one of the two asked"},
+	{TypeHeader, "fork.spared", kArray, Input, "all zero", "usage of the parent's answers that were served, see *Usage*: tokens not spent"},
+	{TypeHeader, "fork.set", kArray, Input, "empty", "what was changed, each `name=value`"},
+	{TypeHeader, "fork.live", kBool, Input, "false", "it went on live; else it ends where the parent's answers do"},
 	{TypeHeader, "labels", kObject, Annotation, "empty", "names to strings, sorted"},
 }
 
 var partFields = []Field{
-	{TypePart, "why", kText, Derived, "", "`tool`, `system`, `task`, `feedback`, `rewrite` or `user`; `wire` for a part of recorded traffic, see *Recorded traffic*"},
+	{TypePart, "why", kText, Derived, "", "`tool`, `system`, `task`, `feedback`, `rewrite` or `user`; `asked` for a message of recorded calls, see *Recorded calls*; `wire` for a part of recorded traffic, see *Recorded traffic*"},
 	{TypePart, "kind", kText, Derived, "", "`tool`, `system` or `message`"},
 	{TypePart, "role", kText, Derived, "kind `tool`", "`system`, `user`, `assistant` or `tool`"},
 	{TypePart, "body", kRaw, Derived, "", "the part's canonical JSON, bytes as digested"},

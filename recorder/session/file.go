@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -213,6 +214,15 @@ const (
 	zstdRatio  = 1000     // bytes unpacked a byte read, above zstdFree
 )
 
+// ErrNotRegular is what Open returns for a pipe, a folder, a device or the like.
+var ErrNotRegular = errors.New("is no regular file")
+
+// Unopened reports whether an error of Open says that there is no file to read:
+// of many files that one cannot be judged, and the others can.
+func Unopened(err error) bool {
+	return errors.Is(err, ErrNotRegular) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP)
+}
+
 // Open opens a session file, compressed or not (told by its first bytes), also a
 // partial one. Links are followed; what is no regular file is refused. Errors of
 // its Reader do not name the file: wrap them.
@@ -222,7 +232,7 @@ func Open(path string) (*Session, error) {
 		return nil, fmt.Errorf("session: %w", err)
 	}
 	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("session %s: is no regular file", path)
+		return nil, fmt.Errorf("session %s: %w", path, ErrNotRegular)
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -20,7 +20,19 @@ type Header struct {
 	Tree           []TreeFile   // the initial workspace, sorted by path
 	TreeDigest     model.Digest
 	Normalisers    []string
+	Fork           *Fork             // of a session that goes on from another; else nil
 	Labels         map[string]string // annotation
+}
+
+// Fork says of a session from which one it branched off, and what it owes to it.
+type Fork struct {
+	Parent model.Digest // the full digest in the parent's footer
+	// Turns are the turns before the first request that only one of the two asked:
+	// the shared prefix.
+	Turns  int
+	Spared model.Usage // of the parent's answers that were served: tokens not spent
+	Set    []string    // the changes, as name=value; empty = none
+	Live   bool        // it went on live; else it ends where the parent's answers do
 }
 
 // TreeFile is one file of the initial workspace.

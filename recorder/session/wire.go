@@ -14,16 +14,7 @@ const WireKind = "wire"
 
 // IsWire reports whether the header is that of recorded traffic: a session whose
 // lines are exchanges of an API, and whose loop is not ours.
-func (h *Header) IsWire() bool {
-	kind := ""
-	err := members(h.Config, func(key string, v []byte) error {
-		if key == "kind" {
-			kind, _ = unquote(v)
-		}
-		return nil
-	})
-	return err == nil && kind == WireKind
-}
+func (h *Header) IsWire() bool { return h.kind() == WireKind }
 
 // Wire is one exchange as it passed.
 type Wire struct {

@@ -20,8 +20,8 @@ type SimOptions struct {
 	// sim.Profiles.
 	Profile string
 	// Find returns the name of the scenario that a task is of. It is asked with
-	// the texts that the user said before the first answer, one after the other,
-	// until it knows one. nil knows none.
+	// the texts that the user said, one after the other, until it knows one. nil
+	// knows none.
 	Find func(text string) (scenario string, ok bool)
 	// New makes the model of one repetition of a scenario that Find named.
 	New func(scenario, profile string, seed uint64) (*sim.Model, error)
@@ -251,17 +251,15 @@ func inOrder(before *ancestor, own []*model.Part) []*model.Part {
 	return append(out, own[n:]...)
 }
 
-// scenario looks for the task among what the user said before the first answer:
-// each message as a whole, then its texts one by one, since agents put notes of
-// their own around the task.
+// scenario looks for the task among what the user said: each message as a whole,
+// then its texts one by one, since agents put notes of their own around the task,
+// and before it examples of conversations, with answers. The first text that is
+// known counts: what is said later does not change the scenario.
 func (s *Sim) scenario(parts []*model.Part) string {
 	if s.o.Find == nil {
 		return ""
 	}
 	for _, p := range parts {
-		if p.Role == model.Assistant {
-			break
-		}
 		if p.Role != model.User {
 			continue
 		}

@@ -96,12 +96,40 @@ check() {
   echo "ok   $name"
 }
 
+# small checks an agent of docs/record-replay.md, by its default names of files.
+small() {
+  local task="Add up the amounts in orders.csv and write the sum to total.txt." recordings=$tmp/tapes/$name
+  case $name in
+    small-python) cmd=("$tmp/venv/bin/python" "$tmp/python/small.py") ;;
+    small-typescript) cmd=(node "$tmp/typescript/out/small.js") ;;
+  esac
+  work=$tmp/small
+  rm -rf "$work"
+  mkdir -p "$work"
+  printf 'order,amount\n1,10.00\n2,32.50\n' >"$work/orders.csv"
+  cd "$work"
+  try 0 record env OPENAI_API_KEY="$key" "$bin" record --model sim/oracle --scenario "$here/small.txtar" -o "$recordings" -- "${cmd[@]}" "$task" || return
+  has record '^The orders add up to 42\.50\.$' || return
+  [ "$(cat total.txt)" = 42.50 ] || fail "record: total.txt is wrong" || return
+  try 0 replay "$bin" replay --serve "$recordings" -- "${cmd[@]}" "$task" || return
+  has replay '^EXACT ' || return
+  try 1 prompt "$bin" replay --serve "$recordings" -- "${cmd[@]}" "${task/amounts/prices}" || return
+  has prompt '^  lane main, turn 1, .* at /messages/1/content/0/text$' || return
+  printf 'order,amount\n1,10.00\n2,32.60\n' >orders.csv
+  try 1 file "$bin" replay --serve "$recordings" -- "${cmd[@]}" "$task" || return
+  has file '^  lane main, turn 2, .* at /messages/3/content/0/text$' || return
+  echo "ok   $name"
+}
+
 mkdir -p "$tmp/logs" "$tmp/tapes"
 failed=0
 for name in python-chat python-responses typescript-openai typescript-anthropic; do
   check || true
 done
+for name in small-python small-typescript; do
+  small || true
+done
 name=keys log=/dev/null
 ! grep -rqF -- "$key" "$tmp/tapes" || fail "the key stands in a recording" || true
-echo "$((4 - failed)) passed, $failed failed"
+echo "$((6 - failed)) passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -6,7 +6,7 @@ import hashlib, json, pathlib, sys, types
 
 VERSION, where = "harnessbench/session/1", [0]
 INPUTS = {
-    "header": "v canon scenario scenario_digest repetition model simulated config tree normalisers".split(),
+    "header": "v canon scenario scenario_digest repetition model simulated config tree normalisers fork".split(),
     "attempt": "error items finish usage elapsed_us model".split(),
     "response": "items finish usage elapsed_us model".split(),
     "tool.result": "outcome text bytes took_us want_us exit delta".split(),

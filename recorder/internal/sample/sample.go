@@ -26,6 +26,7 @@ func Header() session.Header {
 		Model: "sim/weak", Simulated: true, Config: []byte(Config),
 		Tree:       []session.TreeFile{file("bin.dat", "\xff\x00\x01"), file("empty", ""), file("notes.md", "one\ntwo \"quoted\" \u2028 \U0001F600\n")},
 		TreeDigest: model.SumString("tree"), Normalisers: []string{"home"},
+		Fork:   &session.Fork{Parent: model.SumString("parent"), Turns: 2, Spared: model.Usage{InputUncached: 7, Output: 3}, Set: []string{"guard.stuck.abort=4"}, Live: true},
 		Labels: map[string]string{"b": "2", "a": "1"},
 	}
 }

@@ -17,7 +17,7 @@ var presets = map[string][]string{
 		`claude-agent=(?:agentId: |to: '|/tasks/|<task-id>)(a[0-9a-f]{16})\b`,           // ids of subagents
 		`claude-session=/claude-[0-9]+/[^/\s]+/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/tasks/`,
 		`claude-uid=/claude-([0-9]+)/[^/\s]+/[^/\s]+/tasks/`,
-		`claude-ms=<duration_ms>([0-9]+)</duration_ms>`,
+		`claude-ms=(?:<duration_ms>|(?m:^)duration_ms: )([0-9]+)</(?:duration_ms|usage)>`,
 	},
 	// No result-order: Codex sends results in the order of the calls.
 	"codex": {"home", "cwd", "tmp", "host",

@@ -22,14 +22,18 @@ func (p *Player) diverge(lane *playLane, known bool, r *canon.Request, k key) *M
 	if n := l.asked(k); n > 0 {
 		notes = append(notes, fmt.Sprintf("an equal request was recorded %s, and is used up", times(n)))
 	}
-	if lane != nil && !known && lane.served == 0 {
+	d.root = lane != nil && !known && lane.served == 0
+	if d.root {
 		notes = append(notes, "no recorded conversation begins like this one")
 	}
 	if x.Request.API != r.API {
-		d.Recorded, d.Actual = string(x.Request.API), string(r.API)
+		d.Code, d.Recorded, d.Actual = replayer.CodeWireAPI, string(x.Request.API), string(r.API)
 		notes = append(notes, "another API was asked")
 	} else {
 		notes = append(notes, d.compare(x, r)...)
+	}
+	if l.asked(k) > 0 && d.Code != replayer.CodeWireStream {
+		d.Code = replayer.CodeWireAgain
 	}
 	d.Note = strings.Join(notes, "; ")
 	return newMiss(replayer.Diverged, d)
@@ -101,9 +105,10 @@ func (d *Divergence) compare(x *Exchange, r *canon.Request) (notes []string) {
 	sameParams := x.Request.ParamsDigest == r.ParamsDigest
 	switch {
 	case at == recorded && at == len(r.Parts) && sameParams:
-		d.Pointer, d.Recorded, d.Actual = "/stream", strconv.FormatBool(x.Request.Stream), strconv.FormatBool(r.Stream)
+		d.Code, d.Pointer, d.Recorded, d.Actual = replayer.CodeWireStream, "/stream", strconv.FormatBool(x.Request.Stream), strconv.FormatBool(r.Stream)
 		return nil
 	case at == recorded && at == len(r.Parts):
+		d.Code = replayer.CodeParams
 		d.params(x.Request.Params, r.Params)
 		return nil
 	}
@@ -123,6 +128,7 @@ func (d *Divergence) compare(x *Exchange, r *canon.Request) (notes []string) {
 	if at < len(r.Parts) {
 		now = r.Parts[at]
 	}
+	d.Code = partCode(was, now, d.root)
 	sent := func(place string) string { return r.Pointer(at, place) }
 	switch {
 	case was == nil || now != nil && rank[now.Kind] < rank[was.Kind]:
@@ -179,7 +185,7 @@ func (n *node) up(depth int) *node {
 
 // exhausted makes the miss of a request for which nothing is left.
 func (p *Player) exhausted(lane *playLane, r *canon.Request) *Miss {
-	d := &Divergence{Lane: "", Turn: 1, Recorded: "nothing"}
+	d := &Divergence{Code: replayer.CodeExhausted, Turn: 1, Recorded: "nothing"}
 	if lane != nil {
 		last := lane.list[len(lane.list)-1]
 		d.Lane, d.Turn = lane.name, last.Turn+1
@@ -215,7 +221,7 @@ func (d *Divergence) where() string {
 
 func newMiss(v replayer.Verdict, d *Divergence) *Miss {
 	var b strings.Builder
-	fmt.Fprintf(&b, "harnessbench replay: %s: %s", v, d.where())
+	fmt.Fprintf(&b, "harnessbench replay: %s %s: %s", v, d.Code, d.where())
 	if d.Note != "" {
 		fmt.Fprintf(&b, " (%s)", d.Note)
 	}
@@ -223,6 +229,9 @@ func newMiss(v replayer.Verdict, d *Divergence) *Miss {
 		b.WriteString("\n" + strings.TrimRight(d.Diff, "\n"))
 	} else {
 		fmt.Fprintf(&b, "\nrecorded: %s\nnow:      %s", d.Recorded, d.Actual)
+	}
+	if d.Hint != "" {
+		b.WriteString("\nHint: " + d.Hint)
 	}
 	b.WriteString("\nNothing is served after this. More: " + d.Show)
 	return &Miss{Verdict: v, Divergence: d, Message: b.String()}

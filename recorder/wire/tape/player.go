@@ -107,7 +107,7 @@ func (p *Player) Refuse(pointer, what string) *Miss {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.miss == nil {
-		p.miss = newMiss(replayer.Diverged, &Divergence{Pointer: pointer, Recorded: "a request that can be read", Actual: what, Show: p.show(0)})
+		p.miss = newMiss(replayer.Diverged, &Divergence{Code: replayer.CodeWireUnreadable, Pointer: pointer, Recorded: "a request that can be read", Actual: what, Show: p.show(0)})
 	}
 	return p.miss
 }
@@ -227,6 +227,9 @@ func (p *Player) Report() *Report {
 		r.Reason = fmt.Sprintf("equal only after declared normalisers: %s", count(p.normal, "request"))
 	default:
 		r.Verdict = replayer.Exact
+	}
+	if r.Code = verdictCodes[r.Verdict]; r.Divergence != nil {
+		r.Code = r.Divergence.Code
 	}
 	return r
 }

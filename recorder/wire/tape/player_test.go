@@ -54,33 +54,34 @@ func TestDivergence(t *testing.T) {
 	long := strings.Repeat("a line of a long text\n", 500)
 	tests := []struct {
 		name                      string
+		code                      replayer.Code
 		change                    func(list []*chat) // all turns of the client
 		lane                      string
 		turn, part                int // part -1 = none
 		pointer, recorded, actual string
 		note                      string // within it
 	}{
-		{"system prompt", func(l []*chat) { edit(l, func(c *chat) { c.system = "Be long." }) },
+		{"system prompt", replayer.CodeSystemPrompt, func(l []*chat) { edit(l, func(c *chat) { c.system = "Be long." }) },
 			"main", 1, 1, "/messages/0/content/0/text", "Be brief.", "Be long.", "no recorded conversation begins like this one"},
-		{"tool description", func(l []*chat) { edit(l, func(c *chat) { c.tool = "Reads." }) },
+		{"tool description", replayer.CodeToolSpec, func(l []*chat) { edit(l, func(c *chat) { c.tool = "Reads." }) },
 			"main", 1, 0, "/tools/0/function/description", "Reads a file.", "Reads.", ""},
-		{"param", func(l []*chat) { l[2].extra = `,"max_tokens":5` },
+		{"param", replayer.CodeParams, func(l []*chat) { l[2].extra = `,"max_tokens":5` },
 			"main", 3, -1, "/max_tokens", "nothing", "5", ""},
-		{"other model", func(l []*chat) { l[2].model = "n" },
+		{"other model", replayer.CodeParams, func(l []*chat) { l[2].model = "n" },
 			"main", 3, -1, "/model", "m", "n", ""},
-		{"stream", func(l []*chat) { l[2].extra = `,"stream":true` },
+		{"stream", replayer.CodeWireStream, func(l []*chat) { l[2].extra = `,"stream":true` },
 			"main", 3, -1, "/stream", "false", "true", ""},
-		{"extra message", func(l []*chat) { l[2].messages = append(l[2].messages, said("user", "More.")) },
+		{"extra message", replayer.CodeConversation, func(l []*chat) { l[2].messages = append(l[2].messages, said("user", "More.")) },
 			"main", 3, 7, "/messages/6", "nothing", `{"content":[{"text":"More.","type":"text"}],"role":"user"}`, "7 parts were recorded, now there are 8"},
-		{"missing message", func(l []*chat) { l[2].messages = l[2].messages[:4] },
+		{"missing message", replayer.CodeConversation, func(l []*chat) { l[2].messages = l[2].messages[:4] },
 			"main", 3, 6, "/messages/5", `{"content":[{"text":"And then, 2?","type":"text"}],"role":"user"}`, "nothing", ""},
-		{"reordered", func(l []*chat) { m := l[2].messages; m[3], m[4] = m[4], m[3] },
+		{"reordered", replayer.CodeConversation, func(l []*chat) { m := l[2].messages; m[3], m[4] = m[4], m[3] },
 			"main", 3, 5, "/messages/4/content/0/text", "Answer 2.", "And then, 2?", "the recorded message is by assistant, this one by user"},
-		{"text and param", func(l []*chat) { l[2].messages[4] = said("user", "Why?"); l[2].model = "n" },
+		{"text and param", replayer.CodeMessage, func(l []*chat) { l[2].messages[4] = said("user", "Why?"); l[2].model = "n" },
 			"main", 3, 6, "/messages/5/content/0/text", "And then, 2?", "Why?", "params differ too, at /model: recorded m, now n"},
-		{"asked again", func(l []*chat) { *l[2] = *l[1] },
+		{"asked again", replayer.CodeWireAgain, func(l []*chat) { *l[2] = *l[1] },
 			"main", 3, 5, "/messages/4", `{"content":[{"text":"Answer 2.","type":"text"}],"role":"assistant"}`, "nothing", "an equal request was recorded once, and is used up"},
-		{"long text", func(l []*chat) { l[2].messages[4] = said("user", long+"end") },
+		{"long text", replayer.CodeMessage, func(l []*chat) { l[2].messages[4] = said("user", long+"end") },
 			"main", 3, 6, "/messages/5/content/0/text", "And then, 2?", "", ""},
 	}
 	for _, tt := range tests {
@@ -97,7 +98,7 @@ func TestDivergence(t *testing.T) {
 			if d.Part != nil {
 				part = *d.Part
 			}
-			if miss.Verdict != replayer.Diverged || d.Lane != tt.lane || d.Turn != tt.turn || part != tt.part || d.Pointer != tt.pointer || d.Recorded != tt.recorded {
+			if miss.Verdict != replayer.Diverged || d.Code != tt.code || d.Lane != tt.lane || d.Turn != tt.turn || part != tt.part || d.Pointer != tt.pointer || d.Recorded != tt.recorded {
 				t.Errorf("%s: %+v, part %d", miss.Verdict, d, part)
 			}
 			if tt.actual != "" && d.Actual != tt.actual {
@@ -196,7 +197,7 @@ func TestRefuse(t *testing.T) {
 	if miss := play(t, p, "", requests(t, talk("Do it.", 1))...); miss != first || !strings.Contains(first.Message, "/messages") {
 		t.Errorf("%+v", miss)
 	}
-	if r := p.Report(); r.Verdict != replayer.Diverged {
+	if r := p.Report(); r.Verdict != replayer.Diverged || r.Code != replayer.CodeWireUnreadable {
 		t.Errorf("%+v", r)
 	}
 }
@@ -204,7 +205,7 @@ func TestRefuse(t *testing.T) {
 func TestExhausted(t *testing.T) {
 	p := NewPlayer(recorded(t, 2))
 	miss := play(t, p, "", requests(t, talk("Do it.", 3))...)
-	if miss == nil || miss.Verdict != replayer.Exhausted || miss.Divergence.Lane != "main" || miss.Divergence.Turn != 3 {
+	if miss == nil || miss.Verdict != replayer.Exhausted || miss.Divergence.Code != replayer.CodeExhausted || miss.Divergence.Lane != "main" || miss.Divergence.Turn != 3 {
 		t.Fatalf("%+v", miss)
 	}
 	p = NewPlayer(recorded(t, 1))
@@ -226,10 +227,6 @@ func TestUnusedAndNoop(t *testing.T) {
 	}
 	if m := r.Missing[0]; m.Lane != "main" || m.Turn != 3 || !strings.Contains(m.What, "And then, 2?") {
 		t.Errorf("%+v", m)
-	}
-	var text strings.Builder
-	if err := r.WriteText(&text); err != nil || !strings.HasPrefix(text.String(), "UNUSED(13) ") || !strings.Contains(text.String(), "3 more") {
-		t.Errorf("%s", text.String())
 	}
 	if b, err := json.Marshal(r); err != nil || !strings.HasPrefix(string(b), `{"schema":"harnessbench/wire-replay/v1"`) {
 		t.Errorf("%s, %v", b, err)
@@ -355,7 +352,7 @@ func TestChangedRoot(t *testing.T) {
 	p := NewPlayer(b.tape())
 	edit(two, func(c *chat) { c.messages[0] = said("user", "Too.") })
 	miss := play(t, p, "", append(requests(t, one), requests(t, two)...)...)
-	if d := miss.Divergence; d.Lane != "lane-2" || d.Turn != 1 || d.Recorded != "Two." || d.Actual != "Too." || d.Pointer != "/messages/1/content/0/text" {
+	if d := miss.Divergence; d.Code != replayer.CodeWireRoot || d.Lane != "lane-2" || d.Turn != 1 || d.Recorded != "Two." || d.Actual != "Too." || d.Pointer != "/messages/1/content/0/text" {
 		t.Errorf("%+v", d)
 	}
 }
@@ -371,7 +368,7 @@ func TestNormalised(t *testing.T) {
 	if miss := play(t, p, "", &now); miss != nil {
 		t.Fatal(miss)
 	}
-	if r := p.Report(); r.Verdict != replayer.Normalised || r.Normalised["tmp"] != 2 || r.Verdict.Exit() != 0 {
+	if r := p.Report(); r.Verdict != replayer.Normalised || r.Code != replayer.CodeNormalised || r.Normalised["tmp"] != 2 || r.Verdict.Exit() != 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -401,7 +398,7 @@ func TestOtherAPI(t *testing.T) {
 	p := NewPlayer(recorded(t, 1))
 	r := ask(t, newChat("Do it.").body())
 	r.API = dialect.Messages
-	if miss := play(t, p, "", r); miss == nil || miss.Divergence.Recorded != "chat" || miss.Divergence.Actual != "messages" {
+	if miss := play(t, p, "", r); miss == nil || miss.Divergence.Code != replayer.CodeWireAPI || miss.Divergence.Recorded != "chat" || miss.Divergence.Actual != "messages" {
 		t.Errorf("%+v", miss)
 	}
 }
@@ -422,15 +419,16 @@ func TestSameJSON(t *testing.T) {
 	}
 }
 
-// TestReportText is what people read of each verdict.
-func TestReportText(t *testing.T) {
+// TestReports is the report of each verdict, and what a client is told.
+func TestReports(t *testing.T) {
 	var out strings.Builder
 	tell := func(p *Player) {
 		t.Helper()
-		if err := p.Report().WriteText(&out); err != nil {
+		b, err := json.MarshalIndent(p.Report(), "", "  ")
+		if err != nil {
 			t.Fatal(err)
 		}
-		out.WriteString("\n")
+		out.WriteString(string(b) + "\n\n")
 	}
 	list := talk("Do it.", 2)
 	p := NewPlayer(recorded(t, 2))
@@ -460,5 +458,32 @@ func TestReportText(t *testing.T) {
 	want, err := os.ReadFile(name)
 	if err != nil || string(want) != out.String() {
 		t.Errorf("not as in %s (%v):\n%s", name, err, out.String())
+	}
+}
+
+// TestToolResults: what a client's own tool says otherwise is told apart, in each
+// API.
+func TestToolResults(t *testing.T) {
+	for api, body := range map[dialect.API]string{
+		dialect.Chat: `{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},
+			{"role":"tool","tool_call_id":"c","content":"RESULT"}]}`,
+		dialect.Messages: `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{}}]},
+			{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"RESULT"}]}]}`,
+		dialect.Responses: `{"model":"m","input":[{"role":"user","content":"x"},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},
+			{"type":"function_call_output","call_id":"c","output":"RESULT"}]}`,
+	} {
+		parse := func(result string) *canon.Request {
+			r, err := canon.Parse(api, []byte(strings.Replace(body, "RESULT", result, 1)), canon.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		b := newBench(t, Head{})
+		b.pass("", parse("seen at 10:15"), answerTo(1))
+		d := play(t, NewPlayer(b.tape()), "", parse("seen at 11:20")).Divergence
+		if d.Code != replayer.CodeObservation || !strings.Contains(d.Hint, "a date or time") {
+			t.Errorf("%s: %+v", api, d)
+		}
 	}
 }

@@ -45,12 +45,13 @@ var allowed = []row{
 	{"loop/tool/internal", "-", "helpers of the tools"},
 	{"loop/tool/builtin", "loop/model loop/event loop/tool loop/tool/internal/... loop/workspace loop/sandbox", "tools work on a workspace"},
 	{"loop/tool/mock", "loop/model loop/event loop/tool loop/tool/internal/... loop/workspace", "tools work on a workspace"},
-	{"loop/guard", "loop/model loop/event", "guards are pure folds over events"},
+	{"loop/internal/mutant", "-", "wrong builds for tests; nothing in an ordinary one"},
+	{"loop/guard", "loop/model loop/event loop/internal/mutant", "guards are pure folds over events"},
 	{"loop/prompt", "loop/model loop/event", "assembles requests"},
 	{"loop/approval", "loop/model loop/event loop/tool", "decides on operations"},
 	{"loop/output", "loop/model loop/event", "structured answers"},
 	{"loop/middleware", "loop/model loop/event loop/tool loop/clock", "wraps models and tools"},
-	{"loop", "loop/model loop/event loop/clock loop/tool loop/workspace loop/guard loop/prompt loop/approval loop/output loop/middleware",
+	{"loop", "loop/model loop/event loop/clock loop/tool loop/workspace loop/guard loop/prompt loop/approval loop/output loop/middleware loop/internal/mutant",
 		"control flow over interfaces: no adapter, no recorder, no scenario"},
 	{"loop/subagent", "loop loop/model loop/event loop/clock loop/tool loop/workspace loop/guard", "imports loop, never the reverse"},
 
@@ -61,6 +62,10 @@ var allowed = []row{
 	{"recorder/wire/dialect", "loop/model", "the shapes of the wire APIs, no network"},
 	{"recorder/wire/canon", "loop/model recorder/wire/dialect loop/redact", "canonical requests of any API"},
 	{"recorder/wire/tape", "loop/model loop/event recorder recorder/session recorder/wire/dialect recorder/wire/canon loop/redact replayer", "recorded traffic as a session, and its strict replay"},
+	{"recorder/verify", "loop/model loop/event loop/redact recorder/session", "checks files and runs nothing"},
+	{"replayer/internal/patch", "loop/model", "changes values within a line's JSON"},
+	{"replayer/mutate", "loop/model loop/event loop/workspace recorder/session replayer replayer/internal/patch", "changes sessions and replays them"},
+	{"replayer/minimise", "loop/model loop/event loop/workspace recorder/session replayer replayer/internal/patch", "makes sessions smaller and replays them"},
 	{"replayer", "loop/... recorder recorder/session ablations/trial graders graders/check", "drives the loop from a session, and grades what that left"},
 
 	{"scenarios", "graders/check scenarios/...", "pure data: no loop, no session"},
@@ -88,6 +93,7 @@ var allowed = []row{
 	{"cmd/harnessbench", "...", "the program ties everything together"},
 	{"cmd/harnessbench/internal/cli", "-", "helpers of the commands know no domain"},
 	{"cmd/harnessbench/internal/arch", "-", "rules about packages import none"},
+	{"cmd/harnessbench/internal/render", "cmd/harnessbench/internal/cli replayer recorder/wire/tape", "reports of replays for people and CI systems"},
 }
 
 // ban forbids imports from outside the module.

@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/session"
 )
@@ -34,18 +33,32 @@ type Change struct {
 	B       string `json:"b"`
 }
 
+// None is the number of a turn that one of the sessions does not have.
+const None = -1
+
 // TurnStatus says what is equal in one turn of a lane; turn 0 is what stands
-// before the first.
+// before the first. A turn that was inserted or removed stands in one session
+// only, and later turns have other numbers in each.
 type TurnStatus struct {
 	Lane   string
-	Turn   int
+	A, B   int                  // number of the turn; None = it stands in the other only
 	Status [len(aspects)]Status // in the order of aspects
 }
 
-// MarshalJSON writes {"lane":..., "turn":..., "status":{aspect: status, ...}}.
+// Turn is the number of the turn in A, or in B where A does not have it.
+func (t *TurnStatus) Turn() int {
+	if t.A == None {
+		return t.B
+	}
+	return t.A
+}
+
+// MarshalJSON writes {"lane":..., "turn":..., "turn_a":..., "turn_b":...,
+// "status":{aspect: status, ...}}; turn_a or turn_b is null where that session
+// does not have the turn.
 func (t TurnStatus) MarshalJSON() ([]byte, error) {
 	b := model.AppendString([]byte(`{"lane":`), t.Lane)
-	b = fmt.Appendf(b, `,"turn":%d,"status":{`, t.Turn)
+	b = fmt.Appendf(b, `,"turn":%d,"turn_a":%s,"turn_b":%s,"status":{`, t.Turn(), number(t.A), number(t.B))
 	for i, name := range aspects {
 		if i > 0 {
 			b = append(b, ',')
@@ -53,6 +66,13 @@ func (t TurnStatus) MarshalJSON() ([]byte, error) {
 		b = fmt.Appendf(b, `"%s":"%s"`, name, t.Status[i])
 	}
 	return append(b, "}}"...), nil
+}
+
+func number(turn int) string {
+	if turn == None {
+		return "null"
+	}
+	return strconv.Itoa(turn)
 }
 
 // Status is how one aspect of a turn compares.
@@ -79,7 +99,8 @@ var aspectOf = map[session.Type]int{
 // Difference is the first thing that differs.
 type Difference struct {
 	Lane   string `json:"lane"`
-	Turn   int    `json:"turn"`
+	Turn   int    `json:"turn"` // in A, or in B where A does not have it
+	TurnB  int    `json:"turn_b"`
 	Aspect string `json:"aspect"`
 	Type   string `json:"type"`  // of the line
 	Field  string `json:"field"` // empty: the line stands in one session only
@@ -124,54 +145,111 @@ type field struct {
 
 // group is the lines of one turn of a lane.
 type group struct {
+	id      int // in the order in which turns begin
 	lane    string
 	turn    int
 	entries []entry
 }
 
-// side reads one of the two sessions, a turn at a time.
-type side struct {
-	r      *session.Reader
-	header *session.Line
-	next   *entry // read ahead: the first line of the next group
-	lane   string
-	turn   int
-	end    Ending
-}
+// Source opens a session to be read from its beginning. A comparison reads each
+// twice: to recognise turns, and to compare those that belong together.
+type Source func() (*session.Reader, error)
 
-// Compare reads both sessions. An error is a *[SideError] that says which of
-// them cannot be read.
-func Compare(a, b *session.Reader, nameA, nameB string) (*Comparison, error) {
-	c := &Comparison{Schema: "harnessbench/diff/v1", A: nameA, B: nameB, IDs: Same, Setup: []Change{}, Turns: []TurnStatus{}}
-	sides := [2]*side{{r: a}, {r: b}}
-	var next [2]*group
-	for i, s := range sides {
-		g, err := s.read()
+// Compare compares two sessions. An error is a *[SideError] that says which of
+// them cannot be read. Memory grows with the number of turns (about 100 bytes
+// each), not with their size, as long as lanes take turns alike in both.
+func Compare(a, b Source, nameA, nameB string) (*Comparison, error) {
+	c := &Comparison{Schema: "harnessbench/diff/v1", A: nameA, B: nameB, IDs: Same, Setup: []Change{}}
+	var keys [2][]turnKey
+	var sides [2]*side
+	for i, open := range []Source{a, b} {
+		r, err := open()
+		if err == nil {
+			keys[i], err = allKeys(r)
+		}
+		if err == nil {
+			r, err = open()
+		}
 		if err != nil {
 			return nil, &SideError{i, err}
 		}
-		next[i] = g
+		sides[i] = newSide(r)
+	}
+	steps := alignTurns(keys[0], keys[1])
+	if err := c.walk(sides, steps); err != nil {
+		return nil, err
 	}
 	c.setup(sides[0].header, sides[1].header)
-	for next[0] != nil || next[1] != nil {
-		takeA, takeB := align(next[0], next[1])
-		var pair [2]*group
-		for i, take := range []bool{takeA, takeB} {
-			if !take {
-				continue
-			}
-			pair[i] = next[i]
-			g, err := sides[i].read()
-			if err != nil {
-				return nil, &SideError{i, err}
-			}
-			next[i] = g
-		}
-		c.turn(pair[0], pair[1])
-	}
 	c.End = [2]Ending{sides[0].end, sides[1].end}
 	c.Equal = len(c.Setup) == 0 && c.First == nil && c.IDs == Same && c.End[0] == c.End[1]
 	return c, nil
+}
+
+// allKeys reads a session for what its turns are recognised by, in the order in
+// which they begin.
+func allKeys(r *session.Reader) ([]turnKey, error) {
+	var keys []turnKey
+	s := newSide(r)
+	for {
+		g, err := s.read()
+		if g == nil || err != nil {
+			return keys, err
+		}
+		for len(keys) <= g.id {
+			keys = append(keys, turnKey{})
+		}
+		keys[g.id] = keyOf(g)
+	}
+}
+
+// walk reads both sessions and compares the turns that belong together.
+func (c *Comparison) walk(sides [2]*side, steps []step) error {
+	c.Turns = make([]TurnStatus, len(steps))
+	var at [2]map[int]int // the step of a turn
+	for i := range at {
+		at[i] = map[int]int{}
+	}
+	for n, st := range steps {
+		if st.a >= 0 {
+			at[0][st.a] = n
+		}
+		if st.b >= 0 {
+			at[1][st.b] = n
+		}
+	}
+	waiting := map[int]*[2]*group{}
+	first, last, done := len(steps), [2]int{-1, -1}, [2]bool{}
+	for !done[0] || !done[1] {
+		i := 0 // the side that is behind
+		if done[0] || !done[1] && last[1] < last[0] {
+			i = 1
+		}
+		g, err := sides[i].read()
+		if err != nil {
+			return &SideError{i, err}
+		}
+		if g == nil {
+			done[i] = true
+			continue
+		}
+		n, ok := at[i][g.id]
+		if !ok {
+			return &SideError{i, errors.New("the file changed while it was read")}
+		}
+		last[i] = max(last[i], n)
+		pair := waiting[n]
+		if pair == nil {
+			pair = &[2]*group{}
+			waiting[n] = pair
+		}
+		if pair[i] = g; (pair[0] != nil) == (steps[n].a >= 0) && (pair[1] != nil) == (steps[n].b >= 0) {
+			delete(waiting, n)
+			if d := c.turn(n, pair[0], pair[1]); d != nil && n < first {
+				first, c.First = n, d
+			}
+		}
+	}
+	return nil
 }
 
 // SideError is an error of one of the two sessions.
@@ -184,61 +262,6 @@ func (e *SideError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the error of the reader.
 func (e *SideError) Unwrap() error { return e.Err }
-
-// align says which of two groups come next.
-func align(a, b *group) (takeA, takeB bool) {
-	switch {
-	case a == nil || b == nil:
-		return a != nil, b != nil
-	case a.lane == b.lane && a.turn != b.turn:
-		return a.turn < b.turn, b.turn < a.turn
-	case a.lane != b.lane:
-		return a.lane != event.MainLane || b.lane == event.MainLane, b.lane != event.MainLane && a.lane == event.MainLane
-	}
-	return true, true
-}
-
-// read returns the next group, nil at the end.
-func (s *side) read() (*group, error) {
-	var g *group
-	if s.next != nil {
-		g = &group{lane: s.lane, turn: s.turn, entries: []entry{*s.next}}
-		s.next = nil
-	}
-	for {
-		l, err := s.r.Next()
-		if errors.Is(err, io.EOF) {
-			return g, nil
-		}
-		if err == nil {
-			err = check(l)
-		}
-		if err != nil {
-			return nil, err
-		}
-		s.end.Turns = max(s.end.Turns, l.Turn)
-		switch l.Type {
-		case session.TypeHeader:
-			s.header = l.Clone()
-			continue
-		case session.TypeFooter:
-			f, err := l.Footer()
-			if err != nil {
-				return nil, err
-			}
-			s.end.Reason = string(f.Reason)
-		}
-		e := newEntry(l)
-		if g == nil {
-			g = &group{lane: l.Lane, turn: l.Turn}
-		}
-		if l.Lane != g.lane || l.Turn != g.turn {
-			s.next, s.lane, s.turn = &e, l.Lane, l.Turn
-			return g, nil
-		}
-		g.entries = append(g.entries, e)
-	}
-}
 
 func newEntry(l *session.Line) entry {
 	e := entry{typ: l.Type, line: l.No}
@@ -255,13 +278,17 @@ func newEntry(l *session.Line) entry {
 	return e
 }
 
-// turn compares one turn; a or b may be nil.
-func (c *Comparison) turn(a, b *group) {
-	some := a
-	if some == nil {
-		some = b
+// turn compares one turn, the n-th row; a or b may be nil. It returns the first
+// difference within.
+func (c *Comparison) turn(n int, a, b *group) *Difference {
+	t := &c.Turns[n]
+	t.A, t.B = None, None
+	if a != nil {
+		t.Lane, t.A = a.lane, a.turn
 	}
-	t := TurnStatus{Lane: some.lane, Turn: some.turn}
+	if b != nil {
+		t.Lane, t.B = b.lane, b.turn
+	}
 	for i := range aspects {
 		x, y := pick(a, i), pick(b, i)
 		t.Status[i] = compareEntries(x, y)
@@ -271,10 +298,7 @@ func (c *Comparison) turn(a, b *group) {
 			}
 		}
 	}
-	c.Turns = append(c.Turns, t)
-	if c.First == nil {
-		c.First = first(some, a, b)
-	}
+	return first(t, a, b)
 }
 
 // pick returns a group's lines of one aspect.
@@ -319,7 +343,7 @@ func differing(x, y entry) int {
 }
 
 // first finds the first difference of a turn in the order of its lines.
-func first(some, a, b *group) *Difference {
+func first(t *TurnStatus, a, b *group) *Difference {
 	var x, y []entry
 	if a != nil {
 		x = a.entries
@@ -328,7 +352,7 @@ func first(some, a, b *group) *Difference {
 		y = b.entries
 	}
 	for i := 0; i < len(x) || i < len(y); i++ {
-		d := &Difference{Lane: some.lane, Turn: some.turn}
+		d := &Difference{Lane: t.Lane, Turn: t.Turn(), TurnB: t.B}
 		switch {
 		case i >= len(y) || i < len(x) && x[i].typ != y[i].typ && before(x[i].typ, y[i].typ):
 			d.only(&x[i], &d.LineA, &d.A)

@@ -3,6 +3,7 @@ package transcript
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/harnessbench/harnessbench/loop/event"
@@ -84,23 +85,44 @@ func (c *Comparison) printTurns(p *printer) {
 	p.line(p.paint(bold, strings.TrimRight(head, " ")))
 	for i := 0; i < len(c.Turns); {
 		j := i + 1
-		for j < len(c.Turns) && c.Turns[j].Lane == c.Turns[i].Lane && c.Turns[i].Turn > 0 && c.Turns[j].Status == c.Turns[i].Status {
+		for j < len(c.Turns) && follows(&c.Turns[j-1], &c.Turns[j]) {
 			j++
 		}
 		p.line(c.row(p, i, j-1))
 		i = j
 	}
-	p.line(p.paint(dim, "= equal  ≠ different  A B only there  · in neither"))
+	legend := "= equal  ≠ different  A B only there  · in neither"
+	if slices.ContainsFunc(c.Turns, func(t TurnStatus) bool { return shift(&t) != 0 }) {
+		legend += "  (+n) the number is n more in B"
+	}
+	p.line(p.paint(dim, legend))
+}
+
+// follows reports whether a turn is told in one row with the one before.
+func follows(a, b *TurnStatus) bool {
+	return a.Lane == b.Lane && a.Turn() > 0 && b.Turn() == a.Turn()+1 && b.Status == a.Status && shift(a) == shift(b) &&
+		(a.A == None) == (b.A == None) && (a.B == None) == (b.B == None)
+}
+
+// shift is how much higher a turn's number is in B.
+func shift(t *TurnStatus) int {
+	if t.A == None || t.B == None {
+		return 0
+	}
+	return t.B - t.A
 }
 
 func (c *Comparison) row(p *printer, from, to int) string {
 	t := &c.Turns[from]
-	name := fmt.Sprint(t.Turn)
+	name := fmt.Sprint(t.Turn())
 	switch {
-	case t.Turn == 0:
+	case t.Turn() == 0:
 		name = "opening"
 	case to > from:
-		name = fmt.Sprintf("%d to %d", t.Turn, c.Turns[to].Turn)
+		name = fmt.Sprintf("%d to %d", t.Turn(), c.Turns[to].Turn())
+	}
+	if n := shift(t); n != 0 {
+		name += fmt.Sprintf(" (%+d)", n)
 	}
 	if t.Lane != event.MainLane {
 		name = clip(safeLine(t.Lane), 8) + " " + name
@@ -131,6 +153,9 @@ func (c *Comparison) printFirst(p *printer) {
 	where := "the opening"
 	if d.Turn > 0 {
 		where = fmt.Sprintf("turn %d", d.Turn)
+		if d.TurnB != None && d.TurnB != d.Turn {
+			where += fmt.Sprintf(" (%d in B)", d.TurnB)
+		}
 	}
 	if d.Lane != event.MainLane {
 		where += " of lane " + safeLine(d.Lane)
@@ -159,4 +184,45 @@ func (c *Comparison) printFirst(p *printer) {
 		}
 		p.text(block{first: fmt.Sprintf("  %s line %-4d ", s.name, s.line), rest: "              ", style: s.look}, safeLine(text))
 	}
+}
+
+// Summary says in a few lines what a comparison found: the setup's differences,
+// the first one in the conversation, and the ends.
+func (c *Comparison) Summary() (out []string) {
+	row := func(name, text string) { out = append(out, fmt.Sprintf("%-9s %s", name, text)) }
+	for i, ch := range c.Setup {
+		if i == 3 {
+			row("setup", fmt.Sprintf("%d more", len(c.Setup)-i))
+			break
+		}
+		row("setup", safeLine(ch.Pointer)+"  "+missing(ch.A)+" → "+missing(ch.B))
+	}
+	if d := c.First; d != nil {
+		where := "the opening"
+		if d.Turn > 0 {
+			where = fmt.Sprintf("turn %d", d.Turn)
+		}
+		if d.Lane != event.MainLane {
+			where += " of lane " + safeLine(d.Lane)
+		}
+		what := d.Aspect + ", " + d.Type
+		if d.Field != "" {
+			what += " " + d.Field + ": " + missing(d.A) + " → " + missing(d.B)
+		}
+		row("first", where+": "+safeLine(what))
+	}
+	if a, b := ending(c.End[0]), ending(c.End[1]); a != b {
+		row("outcome", a+" → "+b)
+	}
+	return out
+}
+
+// Equal reports whether nothing of a turn differs.
+func (t *TurnStatus) Equal() bool {
+	for _, s := range t.Status {
+		if s != Same && s != Neither {
+			return false
+		}
+	}
+	return true
 }

@@ -49,6 +49,7 @@ func (s *show) header(l *session.Line) error {
 		s.traffic(h)
 		return nil
 	}
+	s.foreign = h.IsCalls()
 	simulated := ""
 	if h.Simulated {
 		simulated = " (simulated)"
@@ -86,12 +87,36 @@ func (s *show) header(l *session.Line) error {
 		}
 		s.fact("workspace", fmt.Sprintf("%s, %s", count(n, "file"), size(bytes)))
 	}
-	for _, name := range sortedKeys(h.Labels) {
-		if name != "arm" && name != "imported" {
-			s.fact("label", name+" = "+h.Labels[name])
-		}
-	}
+	s.fork(h.Fork)
+	s.labels(h.Labels, "arm", "imported")
 	return nil
+}
+
+// labels shows annotations, but for those that were shown before: a bounded
+// number, each cut, since they say nothing of what happened.
+func (s *show) labels(labels map[string]string, shown ...string) {
+	n := 0
+	for _, name := range sortedKeys(labels) {
+		if slices.Contains(shown, name) {
+			continue
+		}
+		if n++; n > 32 {
+			s.fact("label", fmt.Sprintf("%d labels in all", len(labels)))
+			return
+		}
+		s.fact("label", clip(name, 80)+" = "+clip(labels[name], 200))
+	}
+}
+
+// fork says where the session comes from, if it is a fork.
+func (s *show) fork(f *session.Fork) {
+	if f == nil {
+		return
+	}
+	s.fact("fork of", fmt.Sprintf("%s: %s shared, %d tokens not spent", f.Parent.Short(), count(f.Turns, "turn"), f.Spared.Total()))
+	if len(f.Set) > 0 {
+		s.fact("under", strings.Join(f.Set, ", "))
+	}
 }
 
 // fact prints one row of the first or the last block.
@@ -202,6 +227,10 @@ func (s *show) part(l *session.Line) error {
 	case session.WhyRewrite:
 		s.text(block{first: "    ", rest: "    ", style: dim}, fmt.Sprintf("the model saw this instead, %s:", size(int64(len(text)))))
 		s.text(block{first: "    ┊ ", rest: "    ┊ ", style: dim, lines: s.lines(shownLines)}, text)
+	case session.WhyAsked:
+		if p.Role != model.Assistant { // what it said stands in its answer
+			s.said(string(p.Role), text)
+		}
 	default:
 		s.said(part.Why, text)
 	}

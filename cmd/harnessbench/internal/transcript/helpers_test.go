@@ -177,6 +177,11 @@ func hostile(t testing.TB) []byte {
 
 func reader(b []byte) *session.Reader { return session.NewReader(bytes.NewReader(b)) }
 
+// again opens a session that is in memory, each time anew.
+func again(b []byte) transcript.Source {
+	return func() (*session.Reader, error) { return reader(b), nil }
+}
+
 func shown(t testing.TB, b []byte, o transcript.Options) string {
 	t.Helper()
 	var out strings.Builder

@@ -19,11 +19,11 @@ import (
 //
 // lane and turn are always said; fields are those of the line's type as the
 // format's specification names them. The last object is of type "end" and says
-// whether the session is complete. turn picks one turn; 0 = all. Characters that
-// a terminal could take for commands are escaped.
-func ShowJSON(w io.Writer, r *session.Reader, turn int) error {
+// whether the session is complete. Of the options Turn and Live count. Characters
+// that a terminal could take for commands are escaped.
+func ShowJSON(w io.Writer, r *session.Reader, o Options) error {
 	out := bufio.NewWriter(w)
-	err := showJSON(out, r, turn)
+	err := showJSON(out, r, o)
 	var none *NoTurnError
 	if errors.As(err, &none) {
 		return err
@@ -34,8 +34,8 @@ func ShowJSON(w io.Writer, r *session.Reader, turn int) error {
 	return err
 }
 
-func showJSON(w *bufio.Writer, r *session.Reader, turn int) error {
-	turns := 0
+func showJSON(w *bufio.Writer, r *session.Reader, o Options) error {
+	turns, turn := 0, o.Turn
 	var buf []byte
 	for {
 		l, err := r.Next()
@@ -55,6 +55,11 @@ func showJSON(w *bufio.Writer, r *session.Reader, turn int) error {
 		buf = appendLine(buf[:0], l)
 		if _, err := w.Write(escape(buf)); err != nil {
 			return err
+		}
+		if o.Live {
+			if err := w.Flush(); err != nil {
+				return err
+			}
 		}
 	}
 	if turn > turns {

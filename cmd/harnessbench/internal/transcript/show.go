@@ -18,6 +18,7 @@ type Options struct {
 	Color bool
 	Full  bool // nothing is cut
 	Turn  int  // this turn only, uncut; 0 = all
+	Live  bool // what is known is printed at once: the session is being written
 	// Verdict finds what the run's graders said of the session with this digest
 	// over all of its lines; nil or a nil result = nothing is known.
 	Verdict func(digest model.Digest) *results.Entry
@@ -50,21 +51,22 @@ const (
 // show prints one session.
 type show struct {
 	*printer
-	o      Options
-	known  facts
-	turns  int
-	tools  []string
-	lane   string
-	turn   int             // whose rule was printed
-	calls  map[string]call // of the current batch by id
-	order  []string        // of the items of the last answer
-	args   []model.ToolCall
-	failed string // last reason that acceptance gave
-	fired  []firing
-	tries  int // attempts that did not stand
-	clock  string
-	wire   bool // recorded traffic
-	fresh  int  // parts since the last request
+	o       Options
+	known   facts
+	turns   int
+	tools   []string
+	lane    string
+	turn    int             // whose rule was printed
+	calls   map[string]call // of the current batch by id
+	order   []string        // of the items of the last answer
+	args    []model.ToolCall
+	failed  string // last reason that acceptance gave
+	fired   []firing
+	tries   int // attempts that did not stand
+	clock   string
+	wire    bool // recorded traffic
+	foreign bool // recorded calls of another loop
+	fresh   int  // parts since the last request
 }
 
 // call is a requested call that has no result yet.
@@ -95,6 +97,9 @@ func (s *show) run(r *session.Reader) error {
 		}
 		if err == nil {
 			err = s.take(l)
+		}
+		if err == nil && s.o.Live {
+			err = s.w.Flush()
 		}
 		if err != nil {
 			s.mute = false

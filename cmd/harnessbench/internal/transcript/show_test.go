@@ -51,11 +51,11 @@ func TestShow(t *testing.T) {
 		}
 		golden(t, "traffic", shown(t, b, transcript.Options{Name: "various.session.jsonl"}))
 		golden(t, "traffic-turn", shown(t, b, transcript.Options{Name: "various.session.jsonl", Turn: 2}))
-		c, err := transcript.Compare(reader(b), reader(b), "a", "b")
+		c, err := transcript.Compare(again(b), again(b), "a", "b")
 		if err != nil || !c.Equal {
 			t.Errorf("recorded traffic does not equal itself: %v", err)
 		}
-		if err := transcript.ShowJSON(io.Discard, reader(b), 0); err != nil {
+		if err := transcript.ShowJSON(io.Discard, reader(b), transcript.Options{Turn: 0}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -172,7 +172,7 @@ func TestCorrupt(t *testing.T) {
 	if err := transcript.Show(io.Discard, reader(sealed.Bytes()), transcript.Options{}); !errors.As(err, &field) || field.Field != "calls" {
 		t.Errorf("a field of another kind: %v", err)
 	}
-	if err := transcript.ShowJSON(io.Discard, reader(sealed.Bytes()), 0); !errors.As(err, &field) {
+	if err := transcript.ShowJSON(io.Discard, reader(sealed.Bytes()), transcript.Options{Turn: 0}); !errors.As(err, &field) {
 		t.Errorf("a field of another kind, as JSON: %v", err)
 	}
 	out.Reset()
@@ -180,7 +180,7 @@ func TestCorrupt(t *testing.T) {
 	if err := transcript.Show(&out, reader(plain), transcript.Options{Turn: 99}); !errors.As(err, &none) || out.Len() > 0 {
 		t.Errorf("%v, %q", err, out.String())
 	}
-	if err := transcript.ShowJSON(&out, reader(plain), 99); !errors.As(err, &none) || out.Len() > 0 {
+	if err := transcript.ShowJSON(&out, reader(plain), transcript.Options{Turn: 99}); !errors.As(err, &none) || out.Len() > 0 {
 		t.Errorf("%v, %q", err, out.String())
 	}
 }
@@ -211,7 +211,7 @@ func TestJSON(t *testing.T) {
 	plain, _ := simulate(t, "sim/oracle", "default", set(t))
 	for name, b := range map[string][]byte{"plain": plain, "hostile": hostile(t)} {
 		var out bytes.Buffer
-		if err := transcript.ShowJSON(&out, reader(b), 0); err != nil {
+		if err := transcript.ShowJSON(&out, reader(b), transcript.Options{Turn: 0}); err != nil {
 			t.Fatal(err)
 		}
 		r := reader(b)
@@ -253,7 +253,7 @@ func TestJSON(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if err := transcript.ShowJSON(&out, reader(plain), 2); err != nil || strings.Contains(out.String(), `"turn":1`) || !strings.Contains(out.String(), `"type":"attempt"`) {
+	if err := transcript.ShowJSON(&out, reader(plain), transcript.Options{Turn: 2}); err != nil || strings.Contains(out.String(), `"turn":1`) || !strings.Contains(out.String(), `"type":"attempt"`) {
 		t.Error(out.String(), err)
 	}
 }
@@ -299,7 +299,8 @@ func TestStreams(t *testing.T) {
 	}
 	peak = 0
 	var other uint64
-	c, err := transcript.Compare(session.NewReader(long(turns, &peak)), session.NewReader(long(turns, &other)), "a", "b")
+	c, err := transcript.Compare(func() (*session.Reader, error) { return session.NewReader(long(turns, &peak)), nil },
+		func() (*session.Reader, error) { return session.NewReader(long(turns, &other)), nil }, "a", "b")
 	if err != nil || !c.Equal {
 		t.Fatal(err)
 	}
@@ -334,8 +335,8 @@ func FuzzShow(f *testing.F) {
 				}
 			}
 		}
-		_ = transcript.ShowJSON(io.Discard, reader(b.Bytes()), 0)
-		if c, err := transcript.Compare(reader(b.Bytes()), reader(b.Bytes()), "a", "b"); err == nil && !c.Equal {
+		_ = transcript.ShowJSON(io.Discard, reader(b.Bytes()), transcript.Options{Turn: 0})
+		if c, err := transcript.Compare(again(b.Bytes()), again(b.Bytes()), "a", "b"); err == nil && !c.Equal {
 			t.Fatal("a session differs from itself")
 		}
 	})

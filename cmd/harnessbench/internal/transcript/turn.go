@@ -109,7 +109,7 @@ func (s *show) item(it *model.Item) {
 	in := block{first: "  ", rest: "  ", lines: s.lines(sayLines)}
 	switch it.Type {
 	case model.CallItem:
-		if s.wire { // no line of its own follows
+		if s.wire || s.foreign { // no line of its own follows
 			s.call(&call{tool: it.Call.Name, args: it.Call.Args})
 		}
 	case model.Text:

@@ -30,9 +30,7 @@ func (s *show) traffic(h *session.Header) {
 	if len(h.Normalisers) > 0 {
 		s.fact("equal by", strings.Join(h.Normalisers, ", "))
 	}
-	for _, name := range sortedKeys(h.Labels) {
-		s.fact("label", name+" = "+h.Labels[name])
-	}
+	s.labels(h.Labels)
 	s.fact("replay", "harnessbench replay --serve FILE -- CMD")
 }
 

@@ -1,0 +1,43 @@
+package replayer
+
+import (
+	"context"
+
+	"github.com/harnessbench/harnessbench/ablations/trial"
+	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/tool"
+)
+
+// bindTools makes the tools that execute the recorded calls again; false when
+// they cannot be had, and the verdict stands.
+func (r *replay) bindTools(o *Options) bool {
+	var find func() (*trial.Spec, error)
+	if o.Trial != nil {
+		find = func() (*trial.Spec, error) { return o.Trial(r.rep.Path, r.header) }
+	}
+	tools, err := trial.ToolsAgain(r.header, r.ws, find)
+	if err != nil {
+		r.settle(Noop, "the tools cannot be executed again: "+err.Error())
+		r.rep.Code = CodeLiveTool
+		return false
+	}
+	r.again = tools
+	return true
+}
+
+// repeatable reports whether a recorded result is one of the call itself. That an
+// operator cancelled it, or a crash cut it off, is no behaviour of a tool.
+func repeatable(rec *tool.Result) bool {
+	return rec.Outcome != event.Cancelled && (rec.Outcome != event.UnknownOutcome || rec.Text != interrupted)
+}
+
+// repeat executes a call again. Time is no observation: the call takes what it
+// took, so that the clock moves as it did.
+func (r *replay) repeat(ctx context.Context, op *tool.Op, rec *tool.Result) tool.Result {
+	now := r.again.Run(ctx, op)
+	now.Took, now.Declared = rec.Took, false
+	if op.Deadline == 0 || rec.Took <= op.Deadline { // else the loop itself says what came of it
+		r.ladder.serve(rec, &now)
+	}
+	return now
+}
