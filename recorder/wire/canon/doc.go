@@ -17,7 +17,8 @@
 //     places where the API has ids and nowhere else. As a later request of a
 //     conversation begins with the same items, names of earlier items stay.
 //     Signatures and encrypted content are kept as they are. An item_reference is
-//     kept with the name of the item it refers to.
+//     kept with the name of the item it refers to, and one to an item that only
+//     the provider keeps, as audio of an earlier answer, with its id.
 //  6. previous_response_id becomes the items behind it (Options.Parent, kept by a
 //     [Lineage] from what [Output] reads of answers), so the chain is that of a
 //     client which sends everything each time. Ids of conversations, files,

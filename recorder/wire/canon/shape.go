@@ -90,9 +90,16 @@ func (p *parser) rename(n *node) bool {
 		}
 		v.text, seen = id, true
 	}
+	// What a provider keeps is known by its id alone: one that the request does not
+	// hold stays, or references to different things would be equal.
+	refer := func(v *node) {
+		if v != nil && p.ids[v.text] != "" {
+			name(v)
+		}
+	}
 	switch p.req.API {
 	case dialect.Chat:
-		name(n.get("audio").get("id"))
+		refer(n.get("audio").get("id"))
 		for i := range n.list("tool_calls") {
 			name(n.list("tool_calls")[i].get("id"))
 		}
@@ -107,6 +114,10 @@ func (p *parser) rename(n *node) bool {
 			name(b.get("caller").get("tool_id"))
 		}
 	case dialect.Responses:
+		if n.str("type") == "item_reference" {
+			refer(n.get("id"))
+			return seen
+		}
 		for _, m := range []string{"id", "call_id", "approval_request_id"} {
 			name(n.get(m))
 		}
