@@ -128,12 +128,12 @@ func scripts(v any) (out []string) {
 	return out
 }
 
-// The command lines of docs/replay.md and docs/ci.md exist, with their flags.
+// The command lines of the documentation exist, with their flags.
 func TestDocumentedCommands(t *testing.T) {
 	block := regexp.MustCompile("(?s)```(?:sh|text|yaml)\n(.*?)```")
 	span := regexp.MustCompile("`(harnessbench [^`\n]+)`")
 	n := 0
-	for _, name := range []string{"replay.md", "ci.md"} {
+	for _, name := range []string{"replay.md", "sessions.md", "ci.md"} {
 		doc := docFile(t, name)
 		for _, m := range block.FindAllStringSubmatch(doc, -1) {
 			for line := range strings.Lines(m[1]) {
