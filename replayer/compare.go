@@ -10,6 +10,7 @@ import (
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/session"
 )
 
@@ -168,7 +169,8 @@ func (r *replay) compareHeader(cfg *trial.Rebuilt) error {
 		return nil
 	}
 	set := cfg.Config.Settings()
-	h.Config, h.ConfigDigest = []byte(cfg.Config.JSON()), cfg.Config.Digest()
+	h.Config = withoutLater([]byte(cfg.Config.JSON()), r.header.Config)
+	h.ConfigDigest = model.Sum(h.Config)
 	h.Scenario, h.Repetition, h.Model = set.Scenario, set.Repetition, set.Params.Model
 	entries, err := r.ws.Manifest()
 	if err != nil {

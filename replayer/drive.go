@@ -43,7 +43,7 @@ type DriveOptions struct {
 	// records nothing. Overwrite lets it replace a finished one.
 	Record    string
 	Overwrite bool
-	Sync      session.Sync
+	Sync      session.Sync // of a session on a real model at least at every turn, unless never
 	// Header, when set, may change the header of the session to write: its labels,
 	// its scenario's digest.
 	Header func(*session.Header)
@@ -126,7 +126,11 @@ func (r *replay) drive(ctx context.Context, cfg *trial.Rebuilt, o *DriveOptions,
 	var file *session.File
 	if o.Record != "" {
 		var err error
-		if file, err = session.Create(o.Record, session.FileOptions{Sync: o.Sync, Overwrite: o.Overwrite}); err != nil {
+		sync := o.Sync
+		if sync == session.SyncFooter && !trial.IsSimulated(cfg.Config.Settings().Params.Model) {
+			sync = session.SyncTurns // what an answer cost must not be lost
+		}
+		if file, err = session.Create(o.Record, session.FileOptions{Sync: sync, Overwrite: o.Overwrite}); err != nil {
 			return err
 		}
 		rec, err := r.record(file, cfg, o)

@@ -27,8 +27,8 @@ type guardChange struct {
 	make func(guard.Settings) (guard.Settings, error)
 }
 
-// guardChanges are, for every guard, to be off, and another value of each
-// parameter: the nth of several.
+// guardChanges are, for every guard, to be off, and another value of one
+// parameter: the nth of several, so that the scenarios together try all.
 func guardChanges(nth int) (out []guardChange) {
 	for i := range guard.Table {
 		d := &guard.Table[i]
@@ -36,10 +36,10 @@ func guardChanges(nth int) (out []guardChange) {
 			out = append(out, guardChange{"guard." + d.Name + ".mode=" + string(mode),
 				func(s guard.Settings) (guard.Settings, error) { return s.With(d.Name, mode) }})
 		}
-		for j := range d.Params {
-			p := &d.Params[j]
+		if len(d.Params) > 0 {
+			p := &d.Params[nth%len(d.Params)]
 			seen := []int64{p.Default}
-			for _, v := range []int64{p.Min, p.Default + 1, 3}[nth%3:][:1] {
+			for _, v := range []int64{p.Min, p.Default + 1, 3}[nth/4%3:][:1] {
 				if v = min(max(v, p.Min), p.Max); p.Unit == guard.Duration {
 					v -= v % 1000
 				}

@@ -274,7 +274,8 @@ func packed(t testing.TB, b []byte) []byte {
 	}
 	for len(b) > 0 {
 		n := min(len(b), 2048)
-		if _, err := zw.Write(b[:n]); err == nil {
+		_, err := zw.Write(b[:n])
+		if err == nil {
 			err = zw.Flush()
 		}
 		if err != nil {

@@ -118,7 +118,7 @@ func (w *forking) printEnds(f *replayer.Forked) {
 		rows = append(rows, []string{e.who, string(e.Reason), fmt.Sprint(e.Turns), fmt.Sprint(e.Calls), fmt.Sprint(e.Tokens), cost})
 	}
 	_ = cli.Table(w.a.stdout, []string{"  ", "ended", "turns", "tool calls", "tokens", "cost USD"}, rows) // stdout's failure shows by itself
-	if before.Answer != after.Answer {
+	if before.Answer != after.Answer && f.End.Reason != event.CancelledRun {
 		fmt.Fprintf(w.a.stdout, "  the answers differ\n")
 	}
 }

@@ -127,7 +127,7 @@ func setNumber(set *loop.Settings, key, value string) error {
 	}
 	real := func(p **float64) {
 		x, perr := strconv.ParseFloat(value, 64)
-		if perr != nil || x < 0 || x > 100 {
+		if perr != nil || !(x >= 0 && x <= 100) { // NaN is neither
 			err = fmt.Errorf("%s: %.60q is no number from 0 to 100", key, value)
 			return
 		}
@@ -173,7 +173,7 @@ func setNumber(set *loop.Settings, key, value string) error {
 // microUSD reads an amount of USD in millionths.
 func microUSD(value string) (int64, error) {
 	x, err := strconv.ParseFloat(value, 64)
-	if err != nil || x < 1e-6 || x > 1e6 {
+	if err != nil || !(x >= 1e-6 && x <= 1e6) { // NaN is neither
 		return 0, errors.New("limits.cost_usd: write an amount of USD from 0.000001 to 1000000")
 	}
 	return int64(x*1e6 + 0.5), nil

@@ -73,7 +73,7 @@ func gradeSessions(ctx context.Context, a *app, args []string, suite string, asJ
 		return err
 	}
 	m := &replayMore{grade: true}
-	if m.origins, err = newOrigins(suite); err != nil {
+	if m.origins, err = newOrigins(suite, ""); err != nil {
 		return cli.WithCode(cli.Wrong, err)
 	}
 	bar := a.progress("sessions", len(paths))

@@ -112,7 +112,7 @@ func zeros(n int) func(t *testing.T, w io.Writer, good []byte) {
 	}
 }
 
-const almost = 24_000_000 // bytes; a line may have 67,108,864
+const almost = 16_000_000 // bytes; a line may have 67,108,864
 
 // heavies lists the files; the lines of most are within what the format allows.
 var heavies = []heavy{
@@ -150,8 +150,8 @@ var heavies = []heavy{
 		_, _ = io.WriteString(w, `]`)
 	})},
 	{"config", "DIVERGED", field(session.TypeHeader, "config", times(`{"x":[0`, ",0", almost/2, `]}`))},
-	{"parts", "CORRUPT", func(_ *testing.T, w io.Writer, good []byte) { repeated(w, good, session.TypePart, 200_000) }},
-	{"notes", "DIVERGED EXHAUSTED", func(_ *testing.T, w io.Writer, good []byte) { repeated(w, good, session.TypeState, 300_000) }},
+	{"parts", "CORRUPT", func(_ *testing.T, w io.Writer, good []byte) { repeated(w, good, session.TypePart, 100_000) }},
+	{"notes", "DIVERGED EXHAUSTED", func(_ *testing.T, w io.Writer, good []byte) { repeated(w, good, session.TypeState, 100_000) }},
 }
 
 // repeated seals a session in which the first line of a type stands n times.

@@ -1,65 +1,64 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 
 	"github.com/harnessbench/harnessbench/ablations"
 	"github.com/harnessbench/harnessbench/ablations/design"
+	"github.com/harnessbench/harnessbench/ablations/models"
 	"github.com/harnessbench/harnessbench/ablations/trial"
+	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
+	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/results"
-	"github.com/harnessbench/harnessbench/scenarios/builtin"
 )
 
-// origins finds what sessions were recorded on: in the suite that the user names;
-// else, for a session of a run folder, in the run's lock; else among the embedded
-// scenarios. It is safe for concurrent use.
+// origins finds what many sessions were recorded on, each run folder read once:
+// see origin. It is safe for concurrent use.
 type origins struct {
-	suite func(*session.Header) (*trial.Spec, error) // nil = none is named
+	suite  *origin // what the user names; nil = nothing
+	models string  // the models file
 
-	mu   sync.Mutex
-	runs map[string]*runOrigin // by run folder
+	mu    sync.Mutex
+	runs  map[string]*runOrigin     // by run folder
+	asked map[string]trial.Provider // by run folder and model
 }
 
 // runOrigin is what a run folder says of its sessions.
 type runOrigin struct {
-	find     func(*session.Header) (*trial.Spec, error) // nil = it is no run folder, or an import
+	from     *origin
 	err      error
 	verdicts map[string]string // by session, slashes
 }
 
 // newOrigins opens the suite, unless that is empty.
-func newOrigins(suite string) (*origins, error) {
-	o := &origins{runs: map[string]*runOrigin{}}
+func newOrigins(suite, modelsFile string) (*origins, error) {
+	o := &origins{models: modelsFile, runs: map[string]*runOrigin{}, asked: map[string]trial.Provider{}}
 	if suite == "" {
 		return o, nil
 	}
 	var err error
-	o.suite, err = design.Trials(suite)
+	o.suite, err = suiteOrigin(suite)
 	return o, err
 }
 
-// trial is replayer.Options.Trial.
+// trial is replayer.Options.Trial. The scenario is today's: whether it is the
+// recorded one is for the caller to ask.
 func (o *origins) trial(path string, h *session.Header) (*trial.Spec, error) {
-	if o.suite != nil {
-		return o.suite(h)
+	from, err := o.suite, error(nil)
+	if from == nil {
+		run, _ := o.run(path)
+		if from, err = run.from, run.err; err != nil {
+			return nil, err
+		}
 	}
-	run, _ := o.run(path)
-	switch {
-	case run.err != nil:
-		return nil, run.err
-	case run.find != nil:
-		return run.find(h)
+	spec, err := from.trial(h)
+	if spec == nil {
+		return nil, err
 	}
-	sc, err := builtin.Get(h.Scenario)
-	if err != nil {
-		return nil, fmt.Errorf("%w; name the suite that has it with --suite", err)
-	}
-	return design.TrialOf(h, sc, "")
+	return spec, nil
 }
 
 // verdict is what the run's journal says of a session; empty where there is none.
@@ -74,44 +73,79 @@ func (o *origins) verdict(path string) string {
 
 // run reads the run folder that a session lies in, once.
 func (o *origins) run(path string) (*runOrigin, string) {
-	dir := filepath.Dir(filepath.Dir(path))
+	dir := filepath.Dir(filepath.Dir(filepath.Clean(path)))
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	run := o.runs[dir]
 	if run == nil {
 		run = &runOrigin{}
+		run.from, run.err = originOf(path, "")
 		if filepath.Base(filepath.Dir(path)) == ablations.SessionsDir {
-			run = openOrigin(dir)
+			run.verdicts = recordedVerdicts(filepath.Join(dir, results.JournalFile))
 		}
 		o.runs[dir] = run
 	}
 	return run, dir
 }
 
-func openOrigin(dir string) *runOrigin {
-	m, err := readMachine(dir)
+// recordedVerdicts reads a journal as far as that can be read.
+func recordedVerdicts(journal string) map[string]string {
+	index, err := results.IndexJournal(journal)
 	if err != nil {
-		return &runOrigin{}
-	}
-	run := &runOrigin{verdicts: map[string]string{}}
-	lock, _, err := design.ReadLock(filepath.Join(dir, design.LockFile))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		run.err = err
-	case lock.Coupling != "": // else it was imported
-		run.find, run.err = lock.Trials(m.SuiteFolder)
-	}
-	index, err := results.IndexJournal(filepath.Join(dir, results.JournalFile))
-	if err != nil {
-		return run
+		return nil
 	}
 	defer index.Close()
+	out := map[string]string{}
 	for e, err := range index.Entries() {
 		if err != nil {
 			break
 		}
-		run.verdicts[e.Trial.Session] = e.Trial.Verdict
+		out[e.Trial.Session] = e.Trial.Verdict
 	}
-	return run
+	return out
+}
+
+// model makes what a trial is gone on with live: a simulated model, or one that
+// the models file, or what the run kept of it, says how to reach.
+func (o *origins) model(path string, s *trial.Spec) (model.Model, error) {
+	if trial.IsSimulated(s.Model) {
+		return s.NewModel(nil)
+	}
+	run, dir := o.run(path)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	key := dir + "\n" + s.Model
+	ask := o.asked[key]
+	if ask == nil {
+		var kept *models.File
+		if run.from != nil && o.models == "" {
+			kept = run.from.used
+		}
+		var err error
+		if ask, err = reachOne(s.Model, kept, o.models); err != nil {
+			return nil, err
+		}
+		o.asked[key] = ask
+	}
+	return s.NewModel(ask)
+}
+
+// reachOne makes what asks one model; kept is the models file to use, else the
+// named one is opened.
+func reachOne(id string, kept *models.File, file string) (trial.Provider, error) {
+	if kept == nil {
+		var err error
+		if kept, err = models.Open(file, os.Getenv); err != nil {
+			return nil, cli.WithCode(cli.Wrong, err)
+		}
+	}
+	used, err := (&design.Suite{Models: []string{id}}).Use(kept)
+	if err != nil {
+		return nil, &cli.Exit{Code: cli.Wrong, Err: err, Hint: lookedUp(file)}
+	}
+	p, err := reach(used)
+	if err != nil {
+		return nil, err
+	}
+	return p.Model, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,6 @@ import (
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
 	"github.com/harnessbench/harnessbench/loop/model"
-	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/replayer"
 )
@@ -27,6 +25,7 @@ type replayMore struct {
 	overwrite bool
 	failFast  bool
 	grade     bool
+	models    string
 
 	origins *origins
 }
@@ -37,6 +36,7 @@ func (m *replayMore) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&m.overwrite, "overwrite", false, "with --record-missing: put the new session in the place of the old one")
 	fl.BoolVar(&m.failFast, "fail-fast", false, "stop after the first session, in order of paths, that is not as recorded")
 	fl.BoolVar(&m.grade, "grade", false, "ask the scenario's graders about what the replayed session left")
+	modelsFlag(fl, &m.models)
 }
 
 // check refuses flags that do not go together.
@@ -46,8 +46,10 @@ func (m *replayMore) check(cmd *cobra.Command, f *replayFlags) error {
 		return cli.Usagef("use recorded or live", "--tools %q", f.tools)
 	case m.overwrite && !m.missing:
 		return cli.Usagef("add --record-missing", "--overwrite says where the new session goes, and none is recorded")
-	case m.missing && os.Getenv("CI") == "true":
-		return cli.Usagef("record where somebody looks at what comes of it, and commit that", "--record-missing is refused because CI=true")
+	case m.missing && inCI():
+		return cli.Usagef("record where somebody looks at what comes of it, and commit that", "--record-missing asks models, and CI is set")
+	case m.models != "" && !m.missing:
+		return cli.Usagef("add --record-missing", "--models says how models are asked, and none is")
 	case m.missing && (f.tools == "live" || len(m.tolerant) > 0 || m.grade):
 		return cli.Usagef("replay the new session with them", "--record-missing goes with none of --tools=live, --tolerant and --grade")
 	case cmd.Flags().Changed("suite") && f.config != "current" && f.tools != "live" && !m.missing && !m.grade:
@@ -70,7 +72,7 @@ func (m *replayMore) fill(cmd *cobra.Command, f *replayFlags, o *replayer.Option
 		suite = f.suite
 	}
 	var err error
-	if m.origins, err = newOrigins(suite); err != nil {
+	if m.origins, err = newOrigins(suite, m.models); err != nil {
 		return cli.WithCode(cli.Wrong, err)
 	}
 	o.Again, o.Trial = f.tools == "live", m.origins.trial
@@ -113,24 +115,26 @@ func (m *replayMore) record(ctx context.Context, path string, o replayer.Options
 		}
 		return spec, nil
 	}
-	live := replayer.LiveTrial(find, askedModel)
-	d.Live = func(h *session.Header, cfg *trial.Rebuilt, ws workspace.Workspace) (*replayer.Live, error) {
-		return live(h, cfg, ws)
-	}
+	var unreached *cli.Exit // a missing key, say: no fault of the session
+	d.Live = replayer.LiveTrial(find, func(s *trial.Spec) (model.Model, error) {
+		asked, err := m.origins.model(path, s)
+		errors.As(err, &unreached)
+		return asked, err
+	})
 	d.Header = func(h *session.Header) {
 		if !fits { // the task is of one version, the tree of another
 			h.ScenarioDigest = model.Digest{}
 		}
 	}
 	rep, err := replayer.RecordMissing(ctx, path, o, d)
+	if unreached != nil {
+		return nil, unreached
+	}
 	if errors.Is(err, fs.ErrExist) {
 		return nil, cli.Usagef("look at it and remove or rename it, or replace the recordings with --overwrite", "%v", err)
 	}
 	return rep, err
 }
-
-// askedModel makes the model of a trial that is gone on with live.
-func askedModel(s *trial.Spec) (model.Model, error) { return s.NewModel(nil) }
 
 // unusedRungs warns of rungs that no session needed.
 func unusedRungs(a *app, reports []*replayer.Report) {

@@ -53,6 +53,7 @@ Exit 0: written. 3: the session shows nothing (it replays as recorded), or is da
 	fl.BoolVar(&f.redact, "redact-texts", false, "replace texts by placeholders of the same length")
 	fl.IntVar(&f.budget, "budget", minimise.DefaultBudget, "replays at most")
 	fl.StringVar(&f.config, "config", "recorded", "recorded or current, as in replay")
+	completeConfig(cmd)
 	fl.StringVar(&f.suite, "suite", design.DefaultSuite, "with --config=current: the suite that says what is current")
 	f.json = cli.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -66,6 +66,7 @@ change (without --write). 3: a session could not be recorded again; the reason i
 	fl.BoolVar(&f.live, "live", false, "ask real models from the first divergence on (costs money; refused when CI is set)")
 	fl.BoolVar(&f.diff, "diff", false, "print each comparison as harnessbench diff does")
 	fl.StringVar(&f.config, "config", "current", "current or recorded")
+	completeConfig(cmd)
 	fl.StringVar(&f.suite, "suite", design.DefaultSuite, "the suite that says what is current, and how simulated models go on")
 	fl.IntVarP(&f.jobs, "concurrency", "j", 0, "sessions at a time (default: the CPUs)")
 	modelsFlag(fl, &f.models)
@@ -82,6 +83,12 @@ change (without --write). 3: a session could not be recorded again; the reason i
 		return updateSessions(cmd.Context(), a, args, f)
 	}
 	return cmd
+}
+
+// completeConfig lets a shell complete --config.
+func completeConfig(cmd *cobra.Command) {
+	// The flag is there: it was added just before.
+	_ = cmd.RegisterFlagCompletionFunc("config", cobra.FixedCompletions([]string{"current", "recorded"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Verdicts of an update.
@@ -173,17 +180,22 @@ type updater struct {
 // session records one session again. The error is for what has nothing to do
 // with it.
 func (u *updater) session(ctx context.Context, path string) (*updated, error) {
-	// Beside the session, so that what comes of it can take its place at once.
-	parent := ""
+	// Beside the session itself, not beside a link to it, so that what comes of it
+	// can take its place at once.
+	parent, target := "", path
 	if u.f.write {
-		parent = filepath.Dir(path)
+		var err error
+		if target, err = filepath.EvalSymlinks(path); err != nil {
+			return nil, cli.WithCode(cli.Wrong, err)
+		}
+		parent = filepath.Dir(target)
 	}
 	dir, err := os.MkdirTemp(parent, ".update-*")
 	if err != nil {
 		return nil, cli.WithCode(cli.Wrong, err)
 	}
 	defer os.RemoveAll(dir)
-	again := filepath.Join(dir, filepath.Base(path))
+	again := filepath.Join(dir, filepath.Base(target))
 	out := &updated{Path: path, Verdict: updateRefused}
 	d, err := u.drive(ctx, path, again)
 	switch {
@@ -218,7 +230,7 @@ func (u *updater) session(ctx context.Context, path string) (*updated, error) {
 	}
 	out.Verdict = updateChanged
 	if u.f.write {
-		if err := replaceSession(path, again); err != nil {
+		if err := replaceSession(target, again); err != nil {
 			return nil, cli.WithCode(cli.Wrong, err)
 		}
 		out.Written = true

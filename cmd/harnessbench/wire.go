@@ -121,6 +121,9 @@ func (f *wireFlags) openReplay(s *station, path string, secrets *redact.Redactor
 		return loadError(err)
 	}
 	normalisers, err := f.normalisers(t.Header.Normalisers)
+	if err == nil {
+		err = unrecorded(normalisers, t.Header.Normalisers)
+	}
 	if err != nil {
 		return err
 	}
@@ -157,6 +160,19 @@ func (f *wireFlags) normalisers(recorded []string) ([]canon.Normaliser, error) {
 	}
 	list, err := canon.Normalisers(names, surroundings())
 	return list, cli.WithCode(cli.Wrong, err)
+}
+
+// unrecorded refuses normalisers that would make requests unequal to a recording
+// that was made without them: it has the texts that they replace. Members that
+// it never had can be dropped, and results sorted that are in order there.
+func unrecorded(list []canon.Normaliser, recorded []string) error {
+	for _, n := range list {
+		decl := n.String()
+		if !slices.Contains(recorded, decl) && !strings.HasPrefix(decl, "drop=") && decl != "result-order" {
+			return cli.Usagef("record again with it", "--normalise %s: the recording was made without it and holds what it replaces", decl)
+		}
+	}
+	return nil
 }
 
 func (f *wireFlags) openSim(s *station) error {

@@ -23,8 +23,6 @@ type Options struct {
 	Sample int
 	Seed   uint64 // of the choice
 	Jobs   int    // sessions at a time; 0 = 1
-	// Progress, when set, is called as sessions are done, from several goroutines.
-	Progress func(done, of int)
 	// Tried, when set, hears of every change and its outcome, one at a time and in
 	// no order.
 	Tried func(*Tried)
@@ -102,18 +100,10 @@ func (c *corpus) unjudged(path, reason string) {
 func (c *corpus) each(ctx context.Context, paths []string, fn func(path string)) error {
 	next := make(chan string)
 	var wg sync.WaitGroup
-	done := 0
 	for range min(max(c.o.Jobs, 1), max(len(paths), 1)) {
 		wg.Go(func() {
 			for path := range next {
 				fn(path)
-				c.mu.Lock()
-				done++
-				n := done
-				c.mu.Unlock()
-				if c.o.Progress != nil {
-					c.o.Progress(n, len(paths))
-				}
 			}
 		})
 	}
@@ -150,9 +140,7 @@ func (c *corpus) choose(ctx context.Context, paths []string) (map[string][]*Chan
 	classes := map[string]*draw{}
 	var usable []string
 	var mu sync.Mutex
-	quiet := &corpus{o: c.o} // what is counted is the sessions whose changes were tried
-	quiet.o.Progress = nil
-	err := quiet.each(ctx, paths, func(path string) {
+	err := c.each(ctx, paths, func(path string) {
 		if isWire(path) {
 			c.mu.Lock()
 			c.res.Skipped = append(c.res.Skipped, path)

@@ -19,6 +19,8 @@ var rows = []row{
 	{"header /simulated", true, "a statement about the model; nothing the loop does asks for it"},
 	{"header /normalisers", true, "of recorded traffic; a loop's requests are compared as they are"},
 	{"header /normalisers/*", true, "of recorded traffic; a loop's requests are compared as they are"},
+	{"header /fork", true, "tells of the parent; a child replays by itself and does not ask for it"},
+	{"header /fork/…", true, "tells of the parent; a child replays by itself and does not ask for it"},
 	{"header /tree/*/text", false, "an initial file without its text is one whose content stands in a blob of that digest; where that is there, it is the same file"},
 	{"header /tree/*/b64", false, "an initial file without its bytes is one whose content stands in a blob of that digest; where that is there, it is the same file"},
 	{"header /tree/*/…", false, "an initial file that nothing read and whose digest the end does not hold"},

@@ -167,8 +167,14 @@ func (c *Change) blamesBefore(d *replayer.Divergence) bool {
 
 // at reports whether a divergence is at the changed field.
 func (c *Change) at(d *replayer.Divergence) bool {
-	return d != nil && d.Line == c.Line && c.Pointer != "" && d.Pointer != "" &&
-		(strings.HasPrefix(c.Pointer+"/", d.Pointer+"/") || strings.HasPrefix(d.Pointer+"/", c.Pointer+"/"))
+	if d == nil || d.Line != c.Line || c.Pointer == "" || d.Pointer == "" {
+		return false
+	}
+	place := c.Pointer
+	if i := strings.LastIndexByte(place, '/'); i > 0 && c.Kind == Remove {
+		place = place[:i] // the elements after it have other indices now
+	}
+	return strings.HasPrefix(place+"/", d.Pointer+"/") || strings.HasPrefix(d.Pointer+"/", place+"/")
 }
 
 // again replays a session in memory; a panic is an error, so that the others are

@@ -59,7 +59,8 @@ func recipes() []recipe {
 	}
 	good("packed", "compressed with Zstandard", func(t testing.TB, path string) { embedded(t, path, "flaky-endpoint", "sim/strong", standard) })
 	out[len(out)-1].file += ".zst"
-	out = append(out, recipe{"good/wire.session.jsonl", "recorded traffic of a client: two lanes, a retried call, an auxiliary call", replayer.Noop, traffic})
+	out = append(out, recipe{"good/older.session.jsonl", "recorded before the guard unknown_tool existed", replayer.Exact, older},
+		recipe{"good/wire.session.jsonl", "recorded traffic of a client: two lanes, a retried call, an auxiliary call", replayer.Noop, traffic})
 	return append(out, wrongs()...)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -338,4 +339,54 @@ func spliced() recipe {
 			t.Fatal(err)
 		}
 	}}
+}
+
+// older makes the session that a version without the guard unknown_tool would have
+// recorded, with the digests that it would have.
+func older(t testing.TB, path string) {
+	var out bytes.Buffer
+	w, in := session.NewWriter(&out), session.NewInputs()
+	rd := session.NewReader(bytes.NewReader(source(t, path, "end-unchecked")))
+	for l, err := rd.Next(); err == nil; l, err = rd.Next() {
+		p := bytes.Clone(l.Payload())
+		put := func(key string, value []byte) { p = bytes.Replace(p, fieldOf(l, key), value, 1) }
+		switch l.Type {
+		case session.TypeHeader:
+			config := regexp.MustCompile(`,"unknown_tool":\{[^}]*\}`).ReplaceAll(fieldOf(l, "config"), nil)
+			put("config", config)
+			put("config_digest", fmt.Appendf(nil, "%q", model.Sum(config)))
+		case session.TypeState:
+			put("inputs", fmt.Appendf(nil, "%q", in.Digest().Short()))
+		case session.TypeFooter:
+			put("inputs", fmt.Appendf(nil, "%q", in.Digest()))
+		}
+		if err := w.Line(l.Type, p); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		count(t, in, out.Bytes(), int(w.Lines()))
+	}
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// count adds line no of a session to an inputs digest.
+func count(t testing.TB, in *session.Inputs, b []byte, no int) {
+	t.Helper()
+	rd := session.NewReader(bytes.NewReader(b))
+	for {
+		l, err := rd.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.No == no {
+			if err := in.Add(l); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
 }

@@ -68,7 +68,7 @@ func Traffic(r *tape.Report) Case {
 		c.add("hint", d.Hint)
 		c.add("note", d.Note)
 		c.add("more", d.Show)
-		c.add("next", "record again if this is meant; if it changes at every run, declare it with --normalise")
+		c.add("next", "record again if this is meant, with --normalise if it changes at every run")
 	}
 	for _, m := range r.Missing {
 		c.add("unused", fmt.Sprintf("lane %s, turn %d: %s", m.Lane, m.Turn, m.What))

@@ -42,16 +42,20 @@ func (c *Comparison) changed(pointer string, a, b []byte) {
 	if bytes.Equal(a, b) || len(c.Setup) >= maxChanges {
 		return
 	}
-	ma, mb := parts(a), parts(b)
+	var ma, mb []member
+	if len(a) <= maxSplit && len(b) <= maxSplit {
+		ma, mb = parts(a), parts(b)
+	}
 	if ma == nil || mb == nil || a[0] != b[0] || a[0] == '[' && len(ma) != len(mb) {
 		c.Setup = append(c.Setup, Change{pointer, excerpt(a, 0), excerpt(b, 0)})
 		return
 	}
+	inA, inB := byKey(ma), byKey(mb)
 	for _, m := range ma {
-		c.changed(pointer+"/"+m.key, m.value, find(mb, m.key))
+		c.changed(pointer+"/"+m.key, m.value, inB[m.key])
 	}
 	for _, m := range mb {
-		if find(ma, m.key) == nil {
+		if inA[m.key] == nil {
 			c.changed(pointer+"/"+m.key, nil, m.value)
 		}
 	}
@@ -62,14 +66,17 @@ type member struct {
 	value []byte
 }
 
-func find(list []member, key string) []byte {
-	for _, m := range list {
-		if m.key == key {
-			return m.value
-		}
+func byKey(list []member) map[string][]byte {
+	m := make(map[string][]byte, len(list))
+	for _, x := range list {
+		m[x.key] = x.value
 	}
-	return nil
+	return m
 }
+
+// maxSplit bounds, in bytes, a value that is split: a larger one differs as a
+// whole.
+const maxSplit = 1 << 20
 
 // parts splits an object or array; nil for other values.
 func parts(v []byte) []member {
