@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/loop/redact"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/recorder/wire/canon"
@@ -72,7 +73,7 @@ func (rec *Record) Err() error {
 
 // ServeHTTP implements http.Handler.
 func (rec *Record) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	rec.settle()
+	rec.settle(settleFor)
 	api, aux, ok := dialect.Route(r.Method, r.URL.Path)
 	body, bad := read(w, r)
 	if bad != nil {
@@ -106,7 +107,7 @@ func (rec *Record) begin(r *http.Request, api dialect.API, model bool, body []by
 		rec.asked++
 		rec.mu.Unlock()
 		var err error
-		if req, err = canon.Parse(api, body, canon.Options{Normalisers: rec.o.Normalisers, Redact: rec.o.Redact, Parent: rec.lineage.Parent}); err != nil {
+		if req, err = canon.Parse(api, body, canon.Options{Normalisers: rec.o.Normalisers, Redact: rec.o.Redact, Parent: rec.parent}); err != nil {
 			rec.o.Log(rec.o.Redact.Text(fmt.Sprintf("%s %s: %v; it is recorded as an auxiliary call", r.Method, r.URL.Path, err)))
 		}
 	}
@@ -121,8 +122,8 @@ func (rec *Record) begin(r *http.Request, api dialect.API, model bool, body []by
 // settle waits until answers are recorded whose end a client may have seen: its
 // next request, which may be this one, follows them. The wait is bounded, should
 // a provider hold a connection that has said all.
-func (rec *Record) settle() {
-	limit := time.NewTimer(settleFor)
+func (rec *Record) settle(atMost time.Duration) {
+	limit := time.NewTimer(atMost)
 	defer limit.Stop()
 	rec.mu.Lock()
 	var ending []chan struct{}
@@ -139,7 +140,23 @@ func (rec *Record) settle() {
 	}
 }
 
-const settleFor = 250 * time.Millisecond
+// The bounds of the wait: of every request, and of one that names an answer which is
+// not known, and without it could not be recorded as what it is.
+const (
+	settleFor       = 250 * time.Millisecond
+	settleForParent = 10 * time.Second
+)
+
+// parent returns the items behind a response. Its answer may have reached the
+// client and not been recorded yet, on a busy machine or a slow disk.
+func (rec *Record) parent(id string) ([]*model.Part, bool) {
+	parts, ok := rec.lineage.Parent(id)
+	if !ok {
+		rec.settle(settleForParent)
+		parts, ok = rec.lineage.Parent(id)
+	}
+	return parts, ok
+}
 
 // finish writes an exchange that is over.
 func (rec *Record) finish(c *capture) {

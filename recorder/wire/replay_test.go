@@ -98,7 +98,7 @@ func TestAnswersAreRecordedBeforeTheNextRequest(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		rec := record(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			model.ServeHTTP(w, r)
-			time.Sleep(30 * time.Millisecond)
+			time.Sleep(2 * settleFor) // longer than a request waits that can do without
 		}))
 		if said, _ := talk(t, rec.url, dialect.Responses, deskTask, stream); said == "" {
 			t.Error("it does not end")
