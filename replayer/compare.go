@@ -169,7 +169,7 @@ func (r *replay) compareHeader(cfg *trial.Rebuilt) error {
 		return nil
 	}
 	set := cfg.Config.Settings()
-	h.Config = withoutLater([]byte(cfg.Config.JSON()), r.header.Config)
+	h.Config = []byte(cfg.Config.JSON())
 	h.ConfigDigest = model.Sum(h.Config)
 	h.Scenario, h.Repetition, h.Model = set.Scenario, set.Repetition, set.Params.Model
 	entries, err := r.ws.Manifest()
