@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,12 +58,15 @@ func measure(t testing.TB, limit time.Duration, bin string, args ...string) meas
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bin, args...)
-	// What this process has resident when the child is made counts for the child's
-	// maximum on Linux, so little is kept.
 	var out, errs capped
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	began := time.Now()
-	err := cmd.Run()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	peak := watchResident(cmd.Process.Pid)
+	err := cmd.Wait()
+	watched := peak()
 	m := measured{out: out.String(), errs: errs.String(), said: out.all + errs.all, wall: time.Since(began)}
 	if ctx.Err() != nil {
 		t.Errorf("%s: no end within %s", strings.Join(args[:1], " "), limit)
@@ -77,7 +81,46 @@ func measure(t testing.TB, limit time.Duration, bin string, args ...string) meas
 	if runtime.GOOS != "darwin" { // there it counts bytes
 		m.resident <<= 10
 	}
+	if watched > 0 {
+		m.resident = watched
+	}
 	return m
+}
+
+// watchResident reads again and again what a process has had resident at most.
+// The kernel's own figure for a child that has ended is no use on Linux: what this
+// process, with its race detector, had when the child was made counts in it. The
+// function returned ends the watch; 0 = the system does not tell.
+func watchResident(pid int) func() int64 {
+	stop, peak := make(chan struct{}), make(chan int64)
+	go func() {
+		var most int64
+		for {
+			most = max(most, highWater(pid))
+			select {
+			case <-stop:
+				peak <- most
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+		}
+	}()
+	return func() int64 {
+		close(stop)
+		return <-peak
+	}
+}
+
+// highWater is the VmHWM of a process on Linux, in bytes; 0 = unknown.
+func highWater(pid int) int64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, line, _ := strings.Cut(string(status), "VmHWM:")
+	var kib int64
+	_, _ = fmt.Sscan(line, &kib)
+	return kib << 10
 }
 
 // TestDamagedSessions gives replay, verify, show and diff a thousand damaged
