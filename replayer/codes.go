@@ -137,7 +137,7 @@ var askedCodes = []CodeInfo{
 		[]string{"See which parts the request has: harnessbench show SESSION --turn N.", doEdited, doBisect}},
 	{CodeAnswer, "answer", "the model's answer is taken otherwise",
 		"An answer or failed call is served as recorded, and what the loop writes down of it differs: items, usage, time or model.",
-		[]string{"an adapter or the parser of answers changed", "an answer in the file was edited and does not have the form that a recorder writes"},
+		[]string{"an adapter or the parser of answers changed", "an answer in the file was edited and does not have the form that a recorder writes", "a deadline of calls changed, and the recorded call was cut short by the old one"},
 		[]string{doEdited, doBisect}},
 }
 
@@ -193,7 +193,7 @@ var decidedCodes = []CodeInfo{
 		[]string{"the limit of results or the size of excerpts changed", "the note about what was left out was edited"},
 		[]string{doIntended, doBisect}},
 	{CodeObservation, "observation", "a tool says something else when it is run again",
-		"With --tools=live the tool was executed on the rebuilt workspace, and its result or the changes that it made are not those recorded.",
+		"With --tools=live, in front of recorded traffic or in the test of a loop of your own the tool was executed, and its result or the changes that it made are not those recorded.",
 		[]string{"the tool was changed", "its result holds a time, a path, an id or a process number", "it reads what is not in the workspace: network, environment, clock, locale", "names of a folder are not sorted"},
 		[]string{"Compare with --tools=recorded: if that is EXACT, only the tool differs.", "Let tools sort what they list, and leave out what changes by itself."}},
 	{CodeLiveTool, "live-tool", "the tools cannot be run again",

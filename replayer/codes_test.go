@@ -210,6 +210,9 @@ func TestEveryCodeIsReached(t *testing.T) {
 				if _, ok := replayer.Explain(string(rep.Code)); !ok || rep.Divergence != nil && rep.Divergence.Code != rep.Code {
 					t.Errorf("%s line %d (%s) %s: %s has the code %q", scenario, l.No, l.Type, m.pointer, rep.Verdict, rep.Code)
 				}
+				if rep.Code == replayer.CodeInputs && rep.Divergence.Hint != "" {
+					t.Errorf("%s line %d %s: a digest gets the hint %q", scenario, l.No, m.pointer, rep.Divergence.Hint)
+				}
 				seen[rep.Code] = true
 			}
 		}

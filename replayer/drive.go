@@ -193,6 +193,9 @@ func (r *replay) record(file *session.File, cfg *trial.Rebuilt, o *DriveOptions)
 		labels[k] = v
 	}
 	h.Labels = labels
+	if r.current {
+		h.Fork = nil // under other settings it is not that child any more
+	}
 	if o.Header != nil {
 		o.Header(&h)
 	}

@@ -241,6 +241,21 @@ func TestForkOfAFork(t *testing.T) {
 	}
 }
 
+// A fork that is recorded again under the same settings says that it is one;
+// under others it is not that child any more.
+func TestDriveAFork(t *testing.T) {
+	root := record(t, t.TempDir(), "retry-trap", "sim/weak", guard.ProfileDefault)
+	_, child := mustFork(t, root, replayer.ForkOptions{Change: setGuard("stuck", "nudge", "4"), Live: liveTrial(t)})
+	for nudge, want := range map[string]bool{"4": true, "3": false} {
+		_, again := drive(t, child, replayer.DriveOptions{Live: liveTrial(t), Config: func(_ *session.Header, was *trial.Rebuilt) (*trial.Rebuilt, error) {
+			return was.With(setGuard("stuck", "nudge", nudge))
+		}})
+		if got := bytes.Contains(again, []byte(`"fork":{`)); got != want {
+			t.Errorf("nudge %s: the header has a fork: %v", nudge, got)
+		}
+	}
+}
+
 // What is no parent, and a change that is none, are errors; nothing is written.
 func TestForkRefuses(t *testing.T) {
 	dir := t.TempDir()

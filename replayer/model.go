@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/harnessbench/harnessbench/loop/event"
@@ -200,24 +201,31 @@ func inLane(lane string) string {
 }
 
 func (m *Served) missed(v Verdict, reason string, d *Divergence) error {
-	m.miss = &MissError{&Report{Path: m.path, Verdict: v, Turns: m.given, Reason: reason, Divergence: d}}
+	rep := m.report(v, "")
+	rep.Divergence = d
+	rep.judge(v, reason)
+	m.miss = &MissError{rep}
 	return m.miss
+}
+
+func (m *Served) report(v Verdict, reason string) *Report {
+	rep := &Report{Path: m.path, Turns: m.given}
+	rep.judge(v, reason)
+	return rep
 }
 
 // compare says where a request is not the recorded one; nil when it is. Pointers
 // lead into the request: /params/..., /purpose, /parts/N/....
 func (m *Served) compare(c *servedCall, req *model.Request) *Divergence {
-	place := func(pointer, recorded, actual string) *Divergence {
-		d := &Divergence{Turn: c.turn, Stage: "assemble", Line: c.line, Type: string(session.TypeRequest), Pointer: pointer,
+	place := func(code Code, pointer, recorded, actual string) *Divergence {
+		d := &Divergence{Code: code, Turn: c.turn, Stage: "assemble", Line: c.line, Type: string(session.TypeRequest), Pointer: pointer,
 			Show: fmt.Sprintf("harnessbench show %s --turn %d", shellQuote(m.path), c.turn)}
-		if len(recorded) > longText || len(actual) > longText || bytes.ContainsRune([]byte(recorded), '\n') {
-			d.Diff = lineDiff(recorded, actual)
-		}
+		d.Diff, d.Hint = valueDiff(recorded, actual), why(recorded, actual)
 		d.Recorded, d.Actual = shorten(recorded, longText), shorten(actual, longText)
 		return d
 	}
 	if c.purpose != req.Purpose {
-		return place("/purpose", string(c.purpose), string(req.Purpose))
+		return place(CodeConversation, "/purpose", string(c.purpose), string(req.Purpose))
 	}
 	if c.chain != req.Chain() {
 		i := 0
@@ -225,16 +233,42 @@ func (m *Served) compare(c *servedCall, req *model.Request) *Divergence {
 			i++
 		}
 		d := partDifference(c.parts, req.Parts, i)
-		out := place(fmt.Sprintf("/parts/%d%s", i, d.pointer), d.recorded, d.actual)
+		out := place(askedCode(c.parts, req.Parts, i), fmt.Sprintf("/parts/%d%s", i, d.pointer), d.recorded, d.actual)
 		out.Part = &i
 		return out
 	}
 	if now := req.Params.AppendJSON(nil); !bytes.Equal(now, c.params) {
 		if d := firstDifference("/params", jsonValue(c.params), jsonValue(now)); d != nil {
-			return place(d.pointer, d.recorded, d.actual)
+			return place(CodeParams, d.pointer, d.recorded, d.actual)
 		}
 	}
 	return nil
+}
+
+// askedCode is the code of the parts at an index of two requests, of which one
+// may be missing. What a loop of one's own sends back as an answer or a result is
+// told apart from what it says itself.
+func askedCode(rec, act []*model.Part, i int) Code {
+	var kinds []model.PartKind
+	var roles []model.Role
+	for _, parts := range [][]*model.Part{rec, act} {
+		if i < len(parts) {
+			kinds, roles = append(kinds, parts[i].Kind), append(roles, parts[i].Role)
+		}
+	}
+	switch {
+	case slices.Contains(kinds, model.KindTool):
+		return CodeToolSpec
+	case slices.Contains(kinds, model.KindSystem):
+		return CodeSystemPrompt
+	case len(roles) < 2 || roles[0] != roles[1]:
+		return CodeConversation
+	case roles[0] == model.Assistant:
+		return CodeAnswer
+	case roles[0] == model.ToolRole:
+		return CodeObservation
+	}
+	return CodeMessage
 }
 
 // partDifference compares the parts at an index, of which one may be missing.
@@ -273,10 +307,11 @@ func (m *Served) Report() *Report {
 	case m.miss != nil:
 		return m.miss.Report
 	case m.total == 0:
-		return &Report{Path: m.path, Verdict: Noop, Reason: "the session has no model call: nothing was replayed"}
+		return m.report(Noop, "the session has no model call: nothing was replayed")
 	case m.given < m.total:
-		return &Report{Path: m.path, Verdict: Unused, Turns: m.given, Unused: m.total - m.given,
-			Reason: fmt.Sprintf("the loop ended after %d calls; the recorded one made %d more", m.given, m.total-m.given)}
+		rep := m.report(Unused, fmt.Sprintf("the loop ended after %d calls; the recorded one made %d more", m.given, m.total-m.given))
+		rep.Unused = m.total - m.given
+		return rep
 	}
-	return &Report{Path: m.path, Verdict: Exact, Turns: m.given}
+	return m.report(Exact, "")
 }

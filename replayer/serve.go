@@ -56,6 +56,7 @@ func (r *replay) recorded(req *model.Request) (resp *model.Response, err error, 
 			return nil, err, err != nil
 		}
 		if merr != nil && !r.answerStands(merr, req) {
+			r.stage = "infer"
 			err = r.diverge(l, "/error", "no answer within "+merr.Elapsed.String(), "the call may last "+req.Timeout.String())
 			return nil, err, err != nil
 		}
@@ -164,6 +165,7 @@ func (r *replay) result(ctx context.Context, op *tool.Op) (res tool.Result, ok b
 		return cancelled, r.unreadable(l, err) != nil
 	}
 	if !r.resultStands(rec, op) {
+		r.stage = "execute"
 		err := r.diverge(l, "/outcome", string(rec.Outcome)+", which the call itself did not give", "the call is made")
 		return cancelled, err != nil
 	}

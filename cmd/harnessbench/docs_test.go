@@ -42,12 +42,15 @@ func TestWorkflows(t *testing.T) {
 		}
 		for _, line := range scripts(y) {
 			calls(t, name, line)
+			if strings.Contains(line, "--normalise") {
+				t.Errorf("%s: %s: what does not count is declared when it is recorded", name, line)
+			}
 		}
 	}
 	if kinds[".github/workflows"] < 3 || kinds["."] < 2 || strings.Count(doc, "```yaml\n") != kinds[".github/workflows"]+kinds["."] {
 		t.Errorf("workflows: %v", kinds)
 	}
-	for _, want := range []string{"replay --serve", "reports:\n      junit: replay.xml", "actions/cache@", "upload-artifact@"} {
+	for _, want := range []string{"replay --serve", "reports:\n      junit: replay.xml", "actions/cache@", "upload-artifact@", "record --name agent --normalise "} {
 		if !strings.Contains(doc, want) {
 			t.Errorf("docs/ci.md lacks %q", want)
 		}

@@ -86,6 +86,12 @@ func forkSession(ctx context.Context, a *app, arg string, f *forkFlags) error {
 	if f.live == f.offline {
 		return cli.Usagef("add --live, to go on with a model, or --offline, to stop there", "what happens after the first divergence is not said")
 	}
+	switch {
+	case f.offline && f.models != "":
+		return cli.Usagef("leave one out", "--models says how models are asked, and --offline asks none")
+	case f.offline && f.suite != "" && f.arm == "":
+		return cli.Usagef("add --arm or --live, or leave it out", "--suite says which arms and scenarios there are, and none is asked for")
+	}
 	set, err := parseSettings(f.set)
 	if err != nil {
 		return cli.Usagef("see: harnessbench fork --help", "--set %v", err)
@@ -105,7 +111,7 @@ func forkSession(ctx context.Context, a *app, arg string, f *forkFlags) error {
 		return err
 	}
 	if err := w.prepare(); err != nil {
-		return err
+		return w.first(ctx, err)
 	}
 	got, err := w.fork(ctx)
 	if err != nil {
@@ -191,6 +197,19 @@ func (w *forking) prepare() error {
 	return w.model()
 }
 
+// first is what is said where something is wrong with the command, or the session
+// cannot be gone on with: that it is no parent at all comes first.
+func (w *forking) first(ctx context.Context, wrong error) error {
+	if _, rep, err := replayer.Rebuild(ctx, w.path); err == nil && rep.Verdict.Exit() != 0 {
+		return noParent(&replayer.NoParentError{Report: rep})
+	}
+	return wrong
+}
+
+func noParent(err *replayer.NoParentError) error {
+	return &cli.Exit{Code: cli.CannotJudge, Err: err, Hint: remedyFor(err.Report)}
+}
+
 // headerOf reads a session's header; nil for a file that has none that can be
 // read, which its replay will say.
 func headerOf(path string) (*session.Header, error) {
@@ -273,7 +292,7 @@ func (w *forking) fork(ctx context.Context) (*replayer.Forked, error) {
 	var none *replayer.NoParentError
 	switch {
 	case errors.As(err, &none):
-		return nil, &cli.Exit{Code: cli.CannotJudge, Err: err, Hint: remedyFor(none.Report)}
+		return nil, noParent(none)
 	case ctx.Err() != nil:
 		return nil, &cli.Exit{Code: cli.Interrupted, Err: fmt.Errorf("interrupted")}
 	}

@@ -36,10 +36,12 @@ func parseSettings(changes []string) (*settings, error) {
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("%q: write NAME=VALUE, for example guard.stuck.abort=4", change)
-		case seen[key]:
-			return nil, fmt.Errorf("%s is set twice", key)
+		case key == "model" && value == "":
+			return nil, errors.New("model=: write model=PROVIDER/NAME")
+		case seen[plainKey(key)]:
+			return nil, fmt.Errorf("%s is set twice", plainKey(key))
 		}
-		seen[key] = true
+		seen[plainKey(key)] = true
 		switch {
 		case key == "model":
 			s.model = value
@@ -52,6 +54,14 @@ func parseSettings(changes []string) (*settings, error) {
 		}
 	}
 	return s, nil
+}
+
+// plainKey is one name for what has two: guard.NAME is its mode.
+func plainKey(key string) string {
+	if name, ok := strings.CutPrefix(key, "guard."); ok && name != "" && !strings.Contains(name, ".") {
+		return key + ".mode"
+	}
+	return key
 }
 
 // readPromptFile reads @FILE, with the rules of a suite's prompts.
@@ -150,7 +160,7 @@ func setNumber(set *loop.Settings, key, value string) error {
 		set.Limits.MicroUSD, err = microUSD(value)
 	case "limits.wall":
 		if set.Limits.Wall, err = time.ParseDuration(value); err != nil || set.Limits.Wall < time.Millisecond || set.Limits.Wall%time.Microsecond != 0 {
-			err = fmt.Errorf("%s: %.60q is no duration; write it like 90s or 10m", key, value)
+			err = fmt.Errorf("%s: %.60q is no duration from 1ms on, in whole microseconds; write it like 90s or 10m", key, value)
 		}
 	case "limits.context_window":
 		small(&set.Window)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
@@ -60,7 +61,10 @@ func (m *replayMore) check(cmd *cobra.Command, f *replayFlags) error {
 
 // fill adds what the flags say to the options.
 func (m *replayMore) fill(cmd *cobra.Command, f *replayFlags, o *replayer.Options) error {
-	for _, rule := range m.tolerant {
+	for i, rule := range m.tolerant {
+		if slices.Contains(m.tolerant[:i], rule) {
+			return cli.Usagef("name it once", "--tolerant %s stands twice", rule)
+		}
 		g, err := replayer.ParseRung(rule)
 		if err != nil {
 			return cli.Usagef("see harnessbench replay --help", "--tolerant: %v", err)

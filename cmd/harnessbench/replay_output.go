@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/render"
@@ -48,7 +49,13 @@ func (o *replayOutput) args(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("--explain takes a code and no sessions")
 	}
-	return nil
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "explain" && f.Name != "json" && cmd.InheritedFlags().Lookup(f.Name) == nil {
+			err = fmt.Errorf("--explain replays nothing: leave --%s out", f.Name)
+		}
+	})
+	return err
 }
 
 // open makes sure before any work that the JUnit report can be written. The

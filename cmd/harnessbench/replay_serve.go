@@ -13,7 +13,7 @@ import (
 // serveFlags checks the command line of replay --serve and returns what is to be
 // replayed and the command.
 func (f *replayFlags) serveArgs(cmd *cobra.Command, args []string) (path string, argv []string, err error) {
-	for _, name := range []string{"config", "suite", "tools", "concurrency", "tolerant", "record-missing", "overwrite", "fail-fast", "grade"} {
+	for _, name := range []string{"config", "suite", "tools", "concurrency", "tolerant", "record-missing", "overwrite", "fail-fast", "grade", "models"} {
 		if cmd.Flags().Changed(name) {
 			return "", nil, cli.Usagef("leave one out", "--%s is for sessions of our own loop, --serve for recorded traffic", name)
 		}

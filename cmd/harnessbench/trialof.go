@@ -32,7 +32,7 @@ func originOf(path, suite string) (*origin, error) {
 	dir := filepath.Dir(filepath.Dir(filepath.Clean(path)))
 	lock, _, err := design.ReadLock(filepath.Join(dir, design.LockFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return &origin{from: "the embedded scenarios"}, nil
+		return &origin{from: "the embedded set"}, nil
 	}
 	var m *machine
 	if err == nil {

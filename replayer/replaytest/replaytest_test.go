@@ -148,7 +148,7 @@ func TestModel(t *testing.T) {
 		t.Errorf("a recording that fits was replaced, %v", err)
 	}
 	said, failed = under(t, false, body("Be brief!", "2.50", "It costs 2.50."))
-	for _, want := range []string{"DIVERGED", "/parts/1/content/0/text", "Be brief.", "Be brief!", "-update", "show"} {
+	for _, want := range []string{"DIVERGED", "HB1001    the system prompt differs", "/parts/1/content/0/text", "Be brief.", "Be brief!", "-update", "show"} {
 		if !failed || !strings.Contains(said, want) {
 			t.Errorf("another prompt: no %q in\n%s", want, said)
 		}

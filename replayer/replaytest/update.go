@@ -55,6 +55,9 @@ func describe(r *replayer.Report) string {
 			fmt.Fprintf(&b, "\n  %-9s %s", name, strings.ReplaceAll(strings.TrimRight(value, "\n"), "\n", "\n            "))
 		}
 	}
+	if c, ok := replayer.Explain(string(r.Code)); ok {
+		row(string(c.Code), c.Title)
+	}
 	if d := r.Divergence; d != nil {
 		if d.Diff != "" {
 			row("diff", d.Diff)
@@ -62,6 +65,7 @@ func describe(r *replayer.Report) string {
 			row("recorded", d.Recorded)
 			row("now", d.Actual)
 		}
+		row("hint", d.Hint)
 		row("after", d.After)
 		row("more", d.Show)
 	}

@@ -19,8 +19,9 @@ func (p *Player) diverge(lane *playLane, known bool, r *canon.Request, k key) *M
 	}
 	d := &Divergence{Lane: x.Lane, Turn: x.Turn, Show: p.show(x.Turn)}
 	var notes []string
-	if n := l.asked(k); n > 0 {
-		notes = append(notes, fmt.Sprintf("an equal request was recorded %s, and is used up", times(n)))
+	same, other := l.asked(k, r.Stream), l.asked(k, !r.Stream)
+	if same > 0 {
+		notes = append(notes, fmt.Sprintf("an equal request was recorded %s, and is used up", times(same)))
 	}
 	d.root = lane != nil && !known && lane.served == 0
 	if d.root {
@@ -32,17 +33,21 @@ func (p *Player) diverge(lane *playLane, known bool, r *canon.Request, k key) *M
 	} else {
 		notes = append(notes, d.compare(x, r)...)
 	}
-	if l.asked(k) > 0 && d.Code != replayer.CodeWireStream {
+	if d.Code != replayer.CodeWireStream && same+other > 0 {
 		d.Code = replayer.CodeWireAgain
+		if same == 0 {
+			notes = append(notes, fmt.Sprintf("a request equal but for stream was recorded %s, and is used up", times(other)))
+		}
 	}
 	d.Note = strings.Join(notes, "; ")
 	return newMiss(replayer.Diverged, d)
 }
 
-// asked counts the recorded requests of a lane with this key.
-func (l *playLane) asked(k key) (n int) {
+// asked counts the recorded requests of a lane with this key that asked for a
+// stream, or did not.
+func (l *playLane) asked(k key, stream bool) (n int) {
 	for _, x := range l.list {
-		if k == (key{x.Request.API, x.at.chain, x.Request.ParamsDigest}) {
+		if x.Request.Stream == stream && k == (key{x.Request.API, x.at.chain, x.Request.ParamsDigest}) {
 			n++
 		}
 	}

@@ -81,6 +81,8 @@ func TestDivergence(t *testing.T) {
 			"main", 3, 6, "/messages/5/content/0/text", "And then, 2?", "Why?", "params differ too, at /model: recorded m, now n"},
 		{"asked again", replayer.CodeWireAgain, func(l []*chat) { *l[2] = *l[1] },
 			"main", 3, 5, "/messages/4", `{"content":[{"text":"Answer 2.","type":"text"}],"role":"assistant"}`, "nothing", "an equal request was recorded once, and is used up"},
+		{"asked again, streamed", replayer.CodeWireAgain, func(l []*chat) { again := *l[1]; again.extra = `,"stream":true`; l[2] = &again },
+			"main", 3, 5, "/messages/4", `{"content":[{"text":"Answer 2.","type":"text"}],"role":"assistant"}`, "nothing", "a request equal but for stream was recorded once, and is used up"},
 		{"long text", replayer.CodeMessage, func(l []*chat) { l[2].messages[4] = said("user", long+"end") },
 			"main", 3, 6, "/messages/5/content/0/text", "And then, 2?", "", ""},
 	}
@@ -103,6 +105,9 @@ func TestDivergence(t *testing.T) {
 			}
 			if tt.actual != "" && d.Actual != tt.actual {
 				t.Errorf("actual %q, want %q", d.Actual, tt.actual)
+			}
+			if used := strings.Contains(d.Note, "used up"); used != strings.Contains(tt.note, "used up") {
+				t.Errorf("note %q", d.Note)
 			}
 			if !strings.Contains(d.Note, tt.note) {
 				t.Errorf("note %q, want %q", d.Note, tt.note)

@@ -148,7 +148,7 @@ func TestSessions(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{
 		"run/run.json", "run/sessions/b.session.jsonl", "run/sessions/x/a.session.jsonl.zst", "run/other.session.jsonl", "run/sessions/notes.jsonl",
-		"plain/z.session.jsonl", "plain/readme.md", "odd.jsonl", "empty/x.txt",
+		"plain/z.session.jsonl", "plain/readme.md", "plain/.update-1/z.session.jsonl", "plain/.import-1/sessions/z.session.jsonl", "odd.jsonl", "empty/x.txt",
 	} {
 		p := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {

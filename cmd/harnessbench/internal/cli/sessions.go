@@ -73,6 +73,9 @@ func (s *sessionSet) add(arg string) error {
 		return &Exit{Code: CannotJudge, Err: fmt.Errorf("%s: nothing matches", arg), Hint: "quote the glob if the shell changes it"}
 	}
 	for _, p := range found {
+		if slices.ContainsFunc(strings.Split(filepath.ToSlash(p), "/"), isWork) {
+			continue
+		}
 		info, err := os.Stat(p)
 		switch {
 		case err != nil:
@@ -107,12 +110,21 @@ func (s *sessionSet) folder(dir string) error {
 	}
 	// the separator makes a link to a folder count as the folder
 	err := filepath.WalkDir(dir+string(filepath.Separator), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && isWork(d.Name()) {
+			return filepath.SkipDir
+		}
 		if err != nil || d.IsDir() || !IsSession(path) {
 			return err
 		}
 		return s.file(path)
 	})
 	return WithCode(Wrong, err)
+}
+
+// isWork reports whether a folder is one in which update or import make what they
+// then rename; a killed one leaves it behind, and nothing in it was ever finished.
+func isWork(name string) bool {
+	return strings.HasPrefix(name, ".update-") || strings.HasPrefix(name, ".import-")
 }
 
 func isFile(path string) bool {
