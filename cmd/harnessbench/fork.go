@@ -147,6 +147,9 @@ func (w *forking) place() error {
 	if !cli.IsSession(w.out) {
 		return cli.Usagef("end its name with "+session.Suffix, "-o %s is no name of a session", w.out)
 	}
+	if dir, err := os.Stat(filepath.Dir(w.out)); err != nil || !dir.IsDir() {
+		return cli.Usagef("make it first", "-o %s: there is no folder %s", w.out, filepath.Dir(w.out))
+	}
 	was, err := os.Stat(w.out)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

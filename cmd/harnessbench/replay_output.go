@@ -43,6 +43,9 @@ func (o *replayOutput) args(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("junit") && o.junit == "" {
 		return fmt.Errorf("--junit has no name")
 	}
+	if cli.IsSession(o.junit) {
+		return fmt.Errorf("--junit %s would be written over a session: name another file", o.junit)
+	}
 	if !cmd.Flags().Changed("explain") {
 		return cobra.MinimumNArgs(1)(cmd, args)
 	}

@@ -17,13 +17,13 @@ import (
 
 // minimiseFlags are the flags of session minimise.
 type minimiseFlags struct {
-	out    string
-	force  bool
-	redact bool
-	budget int
-	config string
-	suite  string
-	json   *bool
+	out       string
+	overwrite bool
+	redact    bool
+	budget    int
+	config    string
+	suite     string
+	json      *bool
 }
 
 func newSessionMinimise(a *app) *cobra.Command {
@@ -49,7 +49,7 @@ Exit 0: written. 3: the session shows nothing (it replays as recorded), or is da
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "out", "o", "", "session file to write (needed)")
-	fl.BoolVar(&f.force, "force", false, "write over a session that is there")
+	fl.BoolVar(&f.overwrite, "overwrite", false, "replace OUT if it is there")
 	fl.BoolVar(&f.redact, "redact-texts", false, "replace texts by placeholders of the same length")
 	fl.IntVar(&f.budget, "budget", minimise.DefaultBudget, "replays at most")
 	fl.StringVar(&f.config, "config", "recorded", "recorded or current, as in replay")
@@ -84,8 +84,13 @@ func minimiseSession(ctx context.Context, a *app, arg string, f minimiseFlags) e
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(f.out); err == nil && !f.force {
-		return cli.Usagef("choose another name, or write over it with --force", "%s is there already", f.out)
+	if _, err := os.Lstat(f.out); err == nil && !f.overwrite {
+		return cli.Usagef("choose another name, or add --overwrite", "%s is there already", f.out)
+	}
+	if was, err := os.Stat(f.out); err == nil {
+		if from, err := os.Stat(path); err == nil && os.SameFile(was, from) {
+			return cli.Usagef("choose another name", "%s is the session itself", f.out)
+		}
 	}
 	opts := minimise.Options{RedactTexts: f.redact, Budget: f.budget}
 	switch f.config {
@@ -108,7 +113,7 @@ func minimiseSession(ctx context.Context, a *app, arg string, f minimiseFlags) e
 	case err != nil:
 		return sessionError(path, err)
 	}
-	if err := res.Write(f.out, f.force); err != nil {
+	if err := res.Write(f.out, f.overwrite); err != nil {
 		return cli.WithCode(cli.Wrong, err)
 	}
 	if *f.json {

@@ -77,6 +77,8 @@ change (without --write). 3: a session could not be recorded again; the reason i
 			return cli.Usagef("use current or recorded", "--config %q", f.config)
 		case cmd.Flags().Changed("concurrency") && f.jobs < 1:
 			return cli.Usagef("use 1 or more", "--concurrency %d", f.jobs)
+		case f.models != "" && !f.live:
+			return cli.Usagef("add --live", "--models says how models are asked, and none is")
 		case f.live && inCI():
 			return cli.Usagef("update where models may be asked, and commit what comes of it", "--live would ask real models, and CI is set")
 		}

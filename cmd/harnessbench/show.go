@@ -125,17 +125,22 @@ func sessionError(path string, err error) error {
 	var noTurn *transcript.NoTurnError
 	var corrupt *session.CorruptError
 	var decode *session.DecodeError
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
+	}
+	named := err
+	if !strings.HasPrefix(err.Error(), path+": ") {
+		named = fmt.Errorf("%s: %w", path, err)
+	}
+	switch {
 	case errors.As(err, &noTurn):
 		return cli.Usagef("turns count from 1", "%s: %v", path, err)
 	case errors.As(err, &corrupt) && corrupt.Line > 1, errors.As(err, &decode):
-		return &cli.Exit{Code: cli.CannotJudge, Err: fmt.Errorf("%s: %w", path, err), Hint: "the lines before it are sound"}
+		return &cli.Exit{Code: cli.CannotJudge, Err: named, Hint: "the lines before it are sound"}
 	case errors.As(err, &corrupt):
-		return &cli.Exit{Code: cli.CannotJudge, Err: fmt.Errorf("%s: %w", path, err), Hint: "it is no session, or its first line is damaged"}
+		return &cli.Exit{Code: cli.CannotJudge, Err: named, Hint: "it is no session, or its first line is damaged"}
 	}
-	return &cli.Exit{Code: cli.CannotJudge, Err: fmt.Errorf("%s: %w", path, err)}
+	return &cli.Exit{Code: cli.CannotJudge, Err: named}
 }
 
 // columns is the width of the terminal; 0 where there is none.

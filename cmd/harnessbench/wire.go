@@ -69,6 +69,9 @@ func (f *wireFlags) station(a *app) (*station, error) {
 	if f.speed < 0 {
 		return nil, cli.Usagef("use 0, 1 or more", "--speed %g", f.speed)
 	}
+	if cli.IsSession(f.report) {
+		return nil, cli.Usagef("name another file", "--report %s would be written over a session", f.report)
+	}
 	secrets := redact.New(secretsOf(os.Environ())...)
 	s := &station{dummy: f.model != ""}
 	head := tape.Head{Redact: secrets, Upstream: f.model}
