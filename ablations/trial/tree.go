@@ -106,8 +106,18 @@ func (w *watched) see(err error) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.first == nil {
-			w.first = err
+			w.first = withCause(err)
 		}
+	}
+	return err
+}
+
+// withCause says for the operator what a workspace's error keeps from the agent:
+// the machine's own words, such as "no space left on device".
+func withCause(err error) error {
+	var e *workspace.Error
+	if errors.As(err, &e) && e.Err != nil {
+		return fmt.Errorf("%w: %w", err, e.Err)
 	}
 	return err
 }

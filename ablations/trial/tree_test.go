@@ -5,7 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/harnessbench/harnessbench/loop/workspace"
@@ -87,5 +89,17 @@ func TestTreeThatCannotBeLaid(t *testing.T) {
 	}
 	if err := w.remove(); err != nil {
 		t.Error(err)
+	}
+}
+
+// The agent hears the workspace's words alone, the operator also the machine's.
+func TestFailureOfTheMachineHasItsCause(t *testing.T) {
+	full := &workspace.Error{Path: "/workspace/a.txt", What: "cannot be written", Err: syscall.ENOSPC}
+	w := &watched{}
+	if err := w.see(full); err.Error() != "/workspace/a.txt: cannot be written" {
+		t.Errorf("the agent hears %q", err)
+	}
+	if err := w.failed(); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "cannot be written: "+syscall.ENOSPC.Error()) {
+		t.Errorf("the operator hears %q", err)
 	}
 }
