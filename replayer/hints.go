@@ -126,6 +126,9 @@ func whyNumber(a, b string) string {
 		return ""
 	}
 	x, y := lexeme.FindAllString(a, -1), lexeme.FindAllString(b, -1)
+	if len(x) != len(y) { // a text holds the mark itself
+		return ""
+	}
 	lost := false
 	for i := range x {
 		if x[i] == y[i] {

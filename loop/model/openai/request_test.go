@@ -260,11 +260,11 @@ func BenchmarkGenerateStream(b *testing.B) { benchmark(b, true) }
 // Hundreds of calls at a time to one host share as many connections, also later.
 func TestHundredsAtATime(t *testing.T) {
 	const at = 300
-	gate := make(chan struct{})
+	full, gate := make(chan struct{}), make(chan struct{})
 	var inside, conns atomic.Int32
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if inside.Add(1)%at == 0 {
-			gate <- struct{}{} // all are here
+			full <- struct{}{} // all are here
 		}
 		<-gate
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -286,7 +286,7 @@ func TestHundredsAtATime(t *testing.T) {
 				errs <- err
 			}()
 		}
-		<-gate
+		<-full
 		for range at {
 			gate <- struct{}{}
 		}
