@@ -40,7 +40,7 @@ func contrast(c Comparison, m Model, scenarios []string, a, b map[string][]*resu
 	x.Measured = x.Paired > 0
 	if c.Guard != "" {
 		f := stats.WhereFired(exposed)
-		x.Fired = &Fired{estimate(f.Estimate), f.Scenarios, f.ExposedA, f.ExposedB, f.Paired}
+		x.Fired = &Fired{Estimate: estimate(f.Estimate), Scenarios: f.Scenarios, ExposedA: f.ExposedA, ExposedB: f.ExposedB, Paired: f.Paired}
 		x.Measured = f.ExposedA+f.ExposedB > 0
 	}
 	x.Notes = append(x.Notes, notes(x, a, b)...)

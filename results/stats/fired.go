@@ -15,7 +15,18 @@ type Exposure struct {
 	NB     int    // graded exposed trials of b
 	PassB  int    // of them, passed
 	Paired int    // repetitions exposed in both
+	// Cells counts repetitions graded in both arms by what happened in a (first
+	// index) and in b: Unexposed, ExposedFail or ExposedPass. The fields above follow
+	// from it.
+	Cells [3][3]int
 }
+
+// What happened to a trial, for the cells of [Exposure].
+const (
+	Unexposed = iota
+	ExposedFail
+	ExposedPass
+)
 
 // Fired is the effect of a guard where it fired.
 type Fired struct {
@@ -24,6 +35,7 @@ type Fired struct {
 	ExposedA  int // exposed graded trials of a, all scenarios
 	ExposedB  int // exposed graded trials of b, all scenarios
 	Paired    int // repetitions exposed in both
+	Test      Test
 }
 
 // WhereFired estimates the effect of a guard among the trials in which it
