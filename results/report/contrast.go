@@ -39,7 +39,7 @@ func contrast(c Comparison, m Model, scenarios []string, a, b map[string][]*resu
 	}
 	x.Measured = x.Paired > 0
 	if c.Guard != "" {
-		f := stats.WhereFired(exposed)
+		f := stats.WhereFired(exposed, 1)
 		x.Fired = &Fired{Estimate: estimate(f.Estimate), Scenarios: f.Scenarios, ExposedA: f.ExposedA, ExposedB: f.ExposedB, Paired: f.Paired}
 		x.Measured = f.ExposedA+f.ExposedB > 0
 	}
@@ -86,14 +86,20 @@ func tally(guard, id string, both []pair) (stats.Pairs, stats.Exposure) {
 		if guard == "" {
 			continue
 		}
-		xa, xb := t.a.Exposed(guard), t.b.Exposed(guard)
-		e.NA += count(xa)
-		e.PassA += count(xa && pa)
-		e.NB += count(xb)
-		e.PassB += count(xb && pb)
-		e.Paired += count(xa && xb)
+		e.Cells[exposure(guard, t.a)][exposure(guard, t.b)]++
 	}
 	return p, e
+}
+
+// exposure says what happened to a graded trial.
+func exposure(guard string, t *results.Trial) int {
+	switch {
+	case !t.Exposed(guard):
+		return stats.Unexposed
+	case t.Verdict == results.Pass:
+		return stats.ExposedPass
+	}
+	return stats.ExposedFail
 }
 
 // costDiff is the mean difference in cost of one scenario's pairs, b - a; ok

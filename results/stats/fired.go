@@ -9,15 +9,9 @@ import (
 // scenario, over the trials in which that guard fired: a trial is exposed by
 // its own first firing, real or in shadow, never by the other arm's.
 type Exposure struct {
-	ID     string // scenario
-	NA     int    // graded exposed trials of a, the base
-	PassA  int    // of them, passed
-	NB     int    // graded exposed trials of b
-	PassB  int    // of them, passed
-	Paired int    // repetitions exposed in both
-	// Cells counts repetitions graded in both arms by what happened in a (first
-	// index) and in b: Unexposed, ExposedFail or ExposedPass. The fields above follow
-	// from it.
+	ID string // scenario
+	// Cells counts the repetitions that are graded in both arms by what happened in
+	// a, the base (first index), and in b: Unexposed, ExposedFail or ExposedPass.
 	Cells [3][3]int
 }
 
@@ -44,23 +38,41 @@ type Fired struct {
 // Greenland and Robins, "Estimation of a common effect parameter from sparse
 // follow-up data", Biometrics 41, 1985). Scenarios exposed in one arm only
 // have weight 0. The scenarios are taken as fixed: the estimate says nothing
-// about others. There is no interval yet, so the method is "none".
-func WhereFired(in []Exposure) Fired {
+// about others.
+//
+// Interval: Tango's score if every exposed trial has an exposed partner, else
+// [StratifiedMN], which takes the arms as independent and so is too wide, never
+// too short, where some trials pair.
+//
+// Test: without an effect of the guard, the two trials of one repetition could
+// have been swapped, their exposure with them. The statistic is the numerator of
+// the estimate, the sum over scenarios of (n_a pass_b - n_b pass_a)/(n_a+n_b). A
+// swap changes neither a scenario's exposed trials nor their passes, so it is
+// passes of b minus their expectation, and each swap only turns the sign of one
+// term: the p value is that of [SignFlip] over repetitions. Interval and test are
+// made in different ways and may disagree near 5 %.
+func WhereFired(in []Exposure, seed uint64) Fired {
 	xs := slices.Clone(in)
 	slices.SortFunc(xs, func(a, b Exposure) int { return cmp.Compare(a.ID, b.ID) })
-	f := Fired{Estimate: Estimate{Method: MethodNone}}
-	var sum, weights float64
-	for _, x := range xs {
-		f.ExposedA += x.NA
-		f.ExposedB += x.NB
-		f.Paired += x.Paired
-		if x.NA == 0 || x.NB == 0 {
+	f := Fired{Estimate: Estimate{Method: MethodNone}, Test: Test{Method: TestNone}}
+	var sum, weights, aOnly, bOnly float64
+	strata, signs := make([]Stratum, 0, len(xs)), newFlips(3*len(xs))
+	for i := range xs {
+		x := &xs[i]
+		s, paired := x.stratum()
+		f.ExposedA += s.NA
+		f.ExposedB += s.NB
+		f.Paired += paired
+		aOnly += float64(x.Cells[ExposedPass][ExposedFail])
+		bOnly += float64(x.Cells[ExposedFail][ExposedPass])
+		x.signs(signs, s)
+		if s.NA == 0 || s.NB == 0 {
 			continue
 		}
-		na, nb := float64(x.NA), float64(x.NB)
-		w := na * nb / (na + nb)
-		sum += w * (float64(x.PassB)/nb - float64(x.PassA)/na)
+		w := s.weight()
+		sum += w * (float64(s.PassB)/float64(s.NB) - float64(s.PassA)/float64(s.NA))
 		weights += w
+		strata = append(strata, s)
 		f.Scenarios++
 	}
 	if f.Scenarios == 0 {
@@ -69,7 +81,62 @@ func WhereFired(in []Exposure) Fired {
 	}
 	f.Value, f.N = ptr(sum/weights), float64(f.Scenarios)
 	f.Warnings = []Warning{FixedScenarios}
+	var lo, hi float64
+	if f.Paired == f.ExposedA && f.Paired == f.ExposedB {
+		lo, hi = Tango(bOnly, aOnly, float64(f.Paired))
+		f.Method = MethodTango
+	} else {
+		lo, hi = StratifiedMN(strata)
+		f.Method = MethodMN
+	}
+	f.Lo, f.Hi = &lo, &hi
+	f.Test = signs.test(seed)
+	f.Test.Method = TestSwap
+	if f.Test.N > exactFlips {
+		f.Test.Method = TestSwapDraws
+	}
 	return f
+}
+
+// stratum counts the exposed trials of both arms, and the repetitions exposed in
+// both.
+func (x *Exposure) stratum() (s Stratum, paired int) {
+	for a := range 3 {
+		for b := range 3 {
+			n := x.Cells[a][b]
+			if a != Unexposed {
+				s.NA += n
+			}
+			if b != Unexposed {
+				s.NB += n
+			}
+			if a == ExposedPass {
+				s.PassA += n
+			}
+			if b == ExposedPass {
+				s.PassB += n
+			}
+			if a != Unexposed && b != Unexposed {
+				paired += n
+			}
+		}
+	}
+	return s, paired
+}
+
+// signs adds what a swap of each repetition would turn: half the difference of
+// what its two trials add to b's passes minus their expectation.
+func (x *Exposure) signs(f *flips, s Stratum) {
+	if s.NA+s.NB == 0 {
+		return
+	}
+	share := float64(s.PassA+s.PassB) / float64(s.NA+s.NB)
+	value := [3]float64{Unexposed: 0, ExposedFail: -share, ExposedPass: 1 - share}
+	for a := range 3 {
+		for b := range 3 {
+			f.add((value[b]-value[a])/2, x.Cells[a][b])
+		}
+	}
 }
 
 // CostOfPass is what one pass costs: cost / passes. It is nil when the cost is

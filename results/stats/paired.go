@@ -27,36 +27,27 @@ type Pairs struct {
 // Tango's score interval with n = scenarios, on the mean shares of discordant
 // repetitions.
 func PairedDifference(in []Pairs) Estimate {
-	ps := make([]Pairs, 0, len(in))
+	diffs, aOnly, bOnly := differences(in)
+	if len(diffs) == 0 {
+		return Estimate{Method: MethodNone, Warnings: []Warning{NoData}}
+	}
 	dropped, unequal := 0, false
+	var passA, passB float64
 	for _, p := range in {
 		dropped += p.Dropped
 		unequal = unequal || p.N != in[0].N
 		if p.N > 0 {
-			ps = append(ps, p)
+			passA += float64(p.AOnly+p.Both) / float64(p.N)
+			passB += float64(p.BOnly+p.Both) / float64(p.N)
 		}
 	}
-	if len(ps) == 0 {
-		return Estimate{Method: MethodNone, Warnings: []Warning{NoData}}
-	}
-	slices.SortFunc(ps, func(a, b Pairs) int { return cmp.Compare(a.ID, b.ID) })
-	diffs := make([]float64, len(ps))
-	var aOnly, bOnly, passA, passB float64
-	for i, p := range ps {
-		n := float64(p.N)
-		diffs[i] = float64(p.BOnly-p.AOnly) / n
-		aOnly += float64(p.AOnly) / n
-		bOnly += float64(p.BOnly) / n
-		passA += float64(p.AOnly+p.Both) / n
-		passB += float64(p.BOnly+p.Both) / n
-	}
-	k := float64(len(ps))
+	k := float64(len(diffs))
 	e := tInterval(diffs, -1, 1)
 	if e.Method == MethodNone {
 		lo, hi := Tango(bOnly, aOnly, k)
 		e.Lo, e.Hi, e.Method = &lo, &hi, MethodTango
 	}
-	if len(ps) < fewScenarios {
+	if len(diffs) < fewScenarios {
 		e.Warnings = append(e.Warnings, FewScenarios)
 	}
 	switch {
@@ -72,6 +63,22 @@ func PairedDifference(in []Pairs) Estimate {
 		e.Warnings = append(e.Warnings, UnequalArms)
 	}
 	return e
+}
+
+// differences gives each scenario's difference in pass rate (b - a) by scenario
+// id, and the sums over scenarios of their shares of pairs that differ.
+func differences(in []Pairs) (diffs []float64, aOnly, bOnly float64) {
+	ps := slices.Clone(in)
+	slices.SortFunc(ps, func(a, b Pairs) int { return cmp.Compare(a.ID, b.ID) })
+	for _, p := range ps {
+		if p.N > 0 {
+			n := float64(p.N)
+			diffs = append(diffs, float64(p.BOnly-p.AOnly)/n)
+			aOnly += float64(p.AOnly) / n
+			bOnly += float64(p.BOnly) / n
+		}
+	}
+	return diffs, aOnly, bOnly
 }
 
 // MeanDifference gives the mean of per-scenario differences of any amount

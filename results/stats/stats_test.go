@@ -313,19 +313,24 @@ func TestMeanDifference(t *testing.T) {
 
 // Greenland and Robins 1985: the Mantel-Haenszel risk difference is
 // sum((b1 n0 - b0 n1)/n) / sum(n1 n0/n); computed here so.
+// exposed makes an exposure from independent counts: no repetition is exposed in
+// both arms.
+func exposed(id string, passA, failA, passB, failB int) Exposure {
+	x := Exposure{ID: id}
+	x.Cells[ExposedPass][Unexposed], x.Cells[ExposedFail][Unexposed] = passA, failA
+	x.Cells[Unexposed][ExposedPass], x.Cells[Unexposed][ExposedFail] = passB, failB
+	return x
+}
+
 func TestWhereFired(t *testing.T) {
-	in := []Exposure{
-		{ID: "a", NA: 5, PassA: 1, NB: 4, PassB: 4, Paired: 4}, {ID: "b", NA: 2, PassA: 1, NB: 5, PassB: 3, Paired: 2},
-		{ID: "one arm", NB: 3, PassB: 3}, {ID: "never"},
+	// weights 4*2/6 and 1*1/2; differences 0.5-0.25 and 1-0; the third scenario
+	// is exposed in one arm only.
+	f := WhereFired([]Exposure{exposed("a", 1, 3, 1, 1), exposed("b", 0, 1, 1, 0), exposed("c", 3, 0, 0, 0)}, 1)
+	near(t, "where fired", *f.Value, (4.0/3*0.25+0.5*1)/(4.0/3+0.5), 1e-12)
+	if f.Scenarios != 2 || f.ExposedA != 8 || f.ExposedB != 3 || f.Paired != 0 || f.Method != MethodMN {
+		t.Errorf("got %+v", f)
 	}
-	num := (4.0*5-1*4)/9 + (3.0*2-1*5)/7
-	den := 4.0*5/9 + 5.0*2/7
-	f := WhereFired(in)
-	near(t, "value", *f.Value, num/den, 1e-12)
-	if f.Scenarios != 2 || f.ExposedA != 7 || f.ExposedB != 12 || f.Paired != 6 {
-		t.Errorf("%+v", f)
-	}
-	if f := WhereFired(in[2:]); f.Value != nil || f.ExposedB != 3 || !slices.Equal(f.Warnings, []Warning{NoData}) {
+	if f := WhereFired([]Exposure{exposed("a", 3, 0, 0, 0)}, 1); f.Value != nil || f.Method != MethodNone || f.Test.P != nil {
 		t.Errorf("one arm only: %+v", f)
 	}
 }

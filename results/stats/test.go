@@ -1,13 +1,19 @@
 package stats
 
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
 // Methods by which a p value was made.
 const (
 	TestNone          = "none"                                  // no test can be made
-	TestSignFlip      = "sign flips of scenarios, exact"        // up to 20 scenarios
+	TestSignFlip      = "sign flips of scenarios, exact"        // up to 20 scenarios that differ
 	TestSignFlipDraws = "sign flips of scenarios, 10,000 draws" // more
 	TestMcNemar       = "McNemar, exact"                        // one repetition
 	TestT             = "paired t over scenarios"
-	TestSwap          = "swaps of whole trials, exact"
+	TestSwap          = "swaps of whole trials, exact" // up to 20 repetitions that differ
 	TestSwapDraws     = "swaps of whole trials, 10,000 draws"
 )
 
@@ -15,46 +21,56 @@ const (
 type Test struct {
 	P        *float64 // 0 < p <= 1; nil where no test can be made
 	Method   string   // one of the Test constants
-	N        int      // units that could be flipped or swapped, or pairs that differ
+	N        int      // units whose sign could be flipped, or pairs that differ
 	Warnings []Warning
 }
 
-// SignFlip tests that differences of scenarios (b - a) are symmetric around 0.
-func SignFlip(diffs []float64, seed uint64) Test { panic("not built") }
+// FewToFlip is given where even the clearest outcome could not reach 5 %: the
+// least p value of n flips is 2^(1-n).
+const FewToFlip Warning = "fewer than 6 of them differ: no outcome could have reached p = 0.05"
 
-// McNemar tests that as many pairs turned from fail to pass as from pass to fail.
-func McNemar(aOnly, bOnly int) Test { panic("not built") }
+// leastFlips is the number of differing units from which p < 0.05 is possible.
+const leastFlips = 6
 
-// PairedT is Student's t test of a mean difference of 0.
-func PairedT(diffs []float64) Test { panic("not built") }
-
-// Holm adjusts p values of one family for its family-wise error rate, in the order given.
-func Holm(p []float64) []float64 { panic("not built") }
-
-// BenjaminiHochberg adjusts p values of one family for its false discovery rate.
-func BenjaminiHochberg(p []float64) []float64 { panic("not built") }
-
-// Answers to the question whether b is worse than a by more than a margin.
-const (
-	NotInferior  = "not inferior" // the interval lies above -margin
-	Inferior     = "inferior"     // it lies below -margin
-	Inconclusive = "inconclusive" // it holds -margin
-)
-
-// MarginTest says whether b is not worse than a by more than a margin, and
-// whether the two are equal within it.
-type MarginTest struct {
-	Margin       float64
-	Answer       string   // NotInferior, Inferior or Inconclusive
-	PNonInferior *float64 // one-sided
-	Equivalent   bool     // both within the margin
-	PEquivalent  *float64 // the larger of two one-sided p values
-	Method       string
-	Warnings     []Warning
+// McNemar tests that as many pairs turned from pass to fail (aOnly) as from
+// fail to pass (bOnly): exact and two-sided, by the binomial distribution of the
+// pairs that differ. It assumes that pairs are independent, so one repetition
+// per scenario. (McNemar, "Note on the sampling error of the difference between
+// correlated proportions or percentages", Psychometrika 12, 1947.)
+func McNemar(aOnly, bOnly int) Test {
+	n := aOnly + bOnly
+	t := Test{P: ptr(1), Method: TestMcNemar, N: n}
+	if n > 0 {
+		tail := distuv.Binomial{N: float64(n), P: 0.5}.CDF(float64(min(aOnly, bOnly)))
+		t.P = ptr(min(1, 2*tail))
+	}
+	if n < leastFlips {
+		t.Warnings = []Warning{FewToFlip}
+	}
+	return t
 }
 
-// Margin compares two arms with a margin of pass rate, 0 < margin <= 1.
-func Margin(in []Pairs, margin float64, seed uint64) MarginTest { panic("not built") }
+// PairedT is Student's t test of a mean difference of 0. It assumes that the
+// mean of the differences is nearly normal: with one repetition of each scenario,
+// where a difference is -1, 0 or 1, [SignFlip] and [McNemar] hold their size and
+// this does not always. There is no test for fewer than 2 differences, nor where
+// all are equal and not 0.
+func PairedT(diffs []float64) Test {
+	mean, sd := meanSD(sorted(diffs))
+	t := Test{Method: TestNone, N: len(diffs)}
+	switch {
+	case len(diffs) < 2 || sd == 0 && mean != 0:
+		t.Warnings = []Warning{NoSpread}
+		return t
+	case sd == 0:
+		t.P = ptr(1)
+	default:
+		x := math.Abs(mean) / (sd / math.Sqrt(float64(len(diffs))))
+		t.P = ptr(2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(diffs) - 1)}.Survival(x))
+	}
+	t.Method = TestT
+	return t
+}
 
-// ICC is the intra-class correlation of repetitions within scenarios.
-func ICC(in []Counts) Estimate { panic("not built") }
+// NoSpread is given where a test needs differences that differ.
+const NoSpread Warning = "no t test: fewer than two scenarios, or all differences are equal"
