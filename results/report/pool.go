@@ -1,7 +1,6 @@
 package report
 
 import (
-	"math"
 	"slices"
 
 	"github.com/harnessbench/harnessbench/results/pricing"
@@ -100,18 +99,13 @@ func money(cells [][]run, get func(*run) *float64) *float64 {
 	return pricing.Sum(amounts)
 }
 
-// mean is the mean cost of the given trials; ok is false when one is unknown.
-func meanCost(runs []run, graded bool) (usd float64, ok bool) {
-	n := 0
+// meanCost is the mean cost of the graded trials; NaN when one is unknown.
+func meanCost(runs []run) float64 {
+	sum, n := 0.0, 0
 	for i := range runs {
-		if graded && !runs[i].graded {
-			continue
+		if runs[i].graded {
+			sum, n = sum+runs[i].cost, n+1
 		}
-		if math.IsNaN(runs[i].cost) {
-			return 0, false
-		}
-		usd += runs[i].cost
-		n++
 	}
-	return usd / float64(max(n, 1)), true
+	return sum / float64(max(n, 1))
 }
