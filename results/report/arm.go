@@ -161,23 +161,36 @@ func outcomeCounts(y *tally, names []string) []OutcomeCount {
 	return out
 }
 
-// placeArms puts all arms of all models of a section between cost and pass rate. Nothing
-// can be said of an arm that was not run, was not graded, or whose cost is unknown.
-func placeArms(arms []Arm, p *pool, seed uint64) {
+// fewArmsToDraw is up to how many arms a section's bootstrap has all its draws: its time
+// grows with their square.
+const fewArmsToDraw = 100
+
+// draw resamples the scenarios once for all arms of all models of a section of which cost
+// and passes are known, so that all that is said of cost comes from the same draws.
+func (p *pool) draw(arms []Arm, seed uint64) {
 	var in []stats.ArmTotals
-	var at []int
+	p.drawn = map[cell]int{}
 	for i := range arms {
 		if a := &arms[i]; a.Graded > 0 && a.CostUSD != nil {
+			p.drawn[cell{a.Model, a.Arm}] = len(in)
 			in = append(in, stats.ArmTotals{Name: a.Model + "/" + a.Arm, Scenarios: p.of(a.Model, a.Arm).totals})
-			at = append(at, i)
 		}
 	}
 	if len(in) == 0 {
 		return
 	}
-	for i, f := range stats.Frontier(in, stats.BootstrapDraws, seedOf(seed, "frontier")) {
-		a := &arms[at[i]]
-		a.Frontier, a.FrontierShare, a.BeatenBy = &f.On, f.Share, f.Beaten
+	draws := stats.BootstrapDraws
+	if len(in) > fewArmsToDraw {
+		draws /= 10
+	}
+	p.draws = stats.Resample(in, draws, seedOf(seed, "cost and passes"))
+	points := p.draws.Frontier()
+	for i := range arms {
+		a := &arms[i]
+		if at, ok := p.drawn[cell{a.Model, a.Arm}]; ok {
+			f := &points[at]
+			a.Frontier, a.FrontierShare, a.BeatenBy = &f.On, f.Share, f.Beaten
+		}
 	}
 }
 
@@ -192,7 +205,7 @@ func seedOf(seed uint64, purpose string) uint64 {
 }
 
 func estimate(e stats.Estimate) Estimate {
-	return Estimate{Value: e.Value, Lo: e.Lo, Hi: e.Hi, Method: e.Method, N: e.N, Warnings: warnings(e.Warnings)}
+	return Estimate{Value: finite(e.Value), Lo: finite(e.Lo), Hi: finite(e.Hi), Method: e.Method, N: e.N, Warnings: warnings(e.Warnings)}
 }
 
 func warnings(in []stats.Warning) []string {
@@ -201,4 +214,12 @@ func warnings(in []stats.Warning) []string {
 		out = append(out, string(w))
 	}
 	return out
+}
+
+// finite drops what JSON has no word for.
+func finite(v *float64) *float64 {
+	if v == nil || math.IsInf(*v, 0) || math.IsNaN(*v) {
+		return nil
+	}
+	return v
 }

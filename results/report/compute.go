@@ -82,7 +82,7 @@ func (x *Accumulator) section(s *Summary, p *pool) Section {
 	for i := range out.Arms {
 		rates[cell{out.Arms[i].Model, out.Arms[i].Arm}] = &out.Arms[i]
 	}
-	placeArms(out.Arms, p, x.meta.Seed)
+	p.draw(out.Arms, x.meta.Seed)
 	for _, c := range x.contrasts(s, p, rates) {
 		if c.Guard == "" {
 			out.Comparisons = append(out.Comparisons, c)

@@ -62,7 +62,7 @@ func (w *contrastWork) contrast() Contrast {
 		x.Margin = margin(stats.Margin(e.pairs, w.Margin))
 	}
 	x.DiffMin, x.DiffMax = diffBounds(armA, armB)
-	w.money(&x, &e, a, b)
+	w.money(&x, &e)
 	x.Measured = x.Paired > 0
 	if w.guard >= 0 {
 		f := stats.WhereFired(e.exposed, seedOf(w.seed, "where it fired"))
@@ -188,9 +188,9 @@ func margin(m stats.MarginTest) *Margin {
 }
 
 // money compares what the arms cost: nothing is said where a cost is unknown.
-func (w *contrastWork) money(x *Contrast, e *evidence, a, b *armRuns) {
+func (w *contrastWork) money(x *Contrast, e *evidence) {
 	x.CostDiff = estimate(stats.MeanDifference(nil))
-	x.CostRatio, x.PerPassRatio = Ratio{Estimate: x.CostDiff}, Ratio{Estimate: x.CostDiff}
+	x.CostRatio, x.PerPassRatio = Ratio{Estimate: x.CostDiff}, w.perPass()
 	if e.unknown || len(e.costs) == 0 {
 		return
 	}
@@ -201,8 +201,17 @@ func (w *contrastWork) money(x *Contrast, e *evidence, a, b *armRuns) {
 	x.CostDiff = estimate(stats.MeanDifference(diffs))
 	ratio, unbounded := stats.Ratio(as, bs)
 	x.CostRatio = Ratio{estimate(ratio), unbounded}
-	r := estimate(stats.PerPassRatio(a.totals, b.totals, stats.BootstrapDraws, seedOf(w.seed, "cost of a pass")))
-	x.PerPassRatio = Ratio{r, r.Value != nil && r.Lo != nil && r.Hi == nil}
+}
+
+// perPass compares what a pass costs; there is nothing to say where one has no price.
+func (w *contrastWork) perPass() Ratio {
+	i, okA := w.pool.drawn[cell{w.modelA.Model, w.Base}]
+	j, okB := w.pool.drawn[cell{w.modelB.Model, w.Arm}]
+	if !okA || !okB {
+		return Ratio{Estimate: estimate(stats.MeanDifference(nil))}
+	}
+	e := estimate(w.pool.draws.PerPassRatio(i, j))
+	return Ratio{e, e.Value != nil && e.Lo != nil && e.Hi == nil}
 }
 
 func (w *contrastWork) side(runs *armRuns, arm *Arm) Side {

@@ -16,6 +16,8 @@ type pool struct {
 	cells     map[cell]*armRuns
 	cut       map[string]int // blocks that were cut, by model
 	none      *armRuns       // of an arm that did nothing
+	draws     *stats.Draws   // of the arms whose cost and passes are known; nil when there are none
+	drawn     map[cell]int   // their places in it
 }
 
 // armRuns is what one model did in one arm.
