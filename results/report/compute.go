@@ -56,6 +56,7 @@ func Compute(meta Meta, trials []results.Trial, verdicts []results.Verdict) (*Su
 		h := section(meta, s, p)
 		s.Harms = &h
 	}
+	s.Gates = judgeGates(s, meta.Gates)
 	return s, nil
 }
 
