@@ -122,6 +122,8 @@ func TestSuiteErrors(t *testing.T) {
 		{head + "gates: [{arm: none, metric: rate, of: mid, max: 1}]\n", `6:9: of is "mid"`},
 		{head + "gates: [{arm: none, metric: rate, min: 1, model: sim/medium}]\n", "6:9: the gate's model is none"},
 		{head + "gates: [{comparison: {a: none, b: default}, metric: p, max: 1}]\n", "6:9: the gate's comparison is none of the suite's"},
+		{head + "comparisons: [{a: none, b: default}]\ngates: [{comparison: {a: none, b: default}, metric: where_fired, min: 0}]\n", "7:9: where_fired needs a guard, and default against none compares whole arms"},
+		{head + "comparisons: [{a: none, b: default}]\ngates: [{comparison: {a: none, b: default}, metric: p_not_inferior, max: 0.05}]\n", "7:9: default against none has no margin"},
 	} {
 		_, err := ParseSuite("s.yaml", []byte(c.text))
 		wantError(t, c.text, err, "s.yaml:"+c.want)

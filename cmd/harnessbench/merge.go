@@ -59,10 +59,7 @@ func mergeRuns(a *app, out string, dirs []string, gates *gateFlags, asJSON bool)
 	if err != nil {
 		return cli.WithCode(cli.Wrong, err)
 	}
-	if err := gates.need(lock.Gates, lock.Name); err != nil {
-		return err
-	}
-	if err := gates.open(); err != nil {
+	if err := gates.ready(lock.Gates, lock.Name); err != nil {
 		return err
 	}
 	defer gates.close()

@@ -112,6 +112,7 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 	if f.grading <= 0 {
 		return cli.Usagef("use a duration like 30s", "--grade-timeout %s", f.grading)
 	}
+	defer f.gates.close()
 	work, err := f.plan(args)
 	if err != nil {
 		return err
@@ -125,10 +126,6 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 	if err := work.keep(); err != nil {
 		return err
 	}
-	if err := f.gates.open(); err != nil {
-		return err
-	}
-	defer f.gates.close()
 	caution(a, work)
 	began := time.Now()
 	bar := a.progress("trials", len(plan.Trials), results.Pass, results.Fail, results.Ungraded)
@@ -222,7 +219,7 @@ func (f *runFlags) plan(args []string) (*runWork, error) {
 		if f.gates.gate && w.shard {
 			return nil, cli.Usagef("give --gate to the merge of the shards", "%s is a shard, and a shard judges no gates", f.resume)
 		}
-		return w, f.gates.need(w.plan.Suite.Gates, w.plan.Suite.Name)
+		return w, f.gates.ready(w.plan.Suite.Gates, w.plan.Suite.Name)
 	}
 	name := design.DefaultSuite
 	if len(args) == 1 {
@@ -253,14 +250,14 @@ func (f *runFlags) plan(args []string) (*runWork, error) {
 	if err != nil {
 		return nil, cli.WithCode(cli.Wrong, err)
 	}
-	if err := f.gates.need(suite.Gates, name); err != nil {
-		return nil, err
-	}
 	w := &runWork{used: used, shard: f.shard != ""}
 	if w.plan, err = shardOf(plan, f.shard); err != nil {
 		return nil, cli.WithCode(cli.Wrong, err)
 	}
 	if w.real, err = reach(used); err != nil {
+		return nil, err
+	}
+	if err := f.gates.ready(suite.Gates, name); err != nil {
 		return nil, err
 	}
 	if w.dir, err = runFolder(f.out, suite.Name); err != nil {

@@ -18,7 +18,7 @@ import (
 type gateFlags struct {
 	gate  bool
 	junit string
-	told  bool // the JUnit report is written
+	begun bool // the JUnit report is an empty file so far
 }
 
 func (f *gateFlags) register(cmd *cobra.Command) {
@@ -40,12 +40,23 @@ func (f *gateFlags) check(cmd *cobra.Command, shard bool) error {
 	return nil
 }
 
-// need refuses a suite without gates where gates are wanted.
-func (f *gateFlags) need(gates []design.Gate, suite string) error {
+// ready refuses a suite without gates where gates are wanted, and makes sure that
+// the JUnit report can be written, before anything is run.
+func (f *gateFlags) ready(gates []design.Gate, suite string) error {
 	if f.gate && len(gates) == 0 {
 		return cli.Usagef("write what must hold under gates: in the suite, see docs/ci.md; or leave --gate out", "--gate: the suite %s has no gates", suite)
 	}
-	return nil
+	out := replayOutput{junit: f.junit}
+	_, err := out.open()
+	f.begun = err == nil && f.junit != ""
+	return err
+}
+
+// close takes a JUnit report away that was begun and not written.
+func (f *gateFlags) close() {
+	if f.begun {
+		os.Remove(f.junit)
+	}
 }
 
 // gatesOf gives a lock's gates to the report. Where one stands is told by its
@@ -136,20 +147,6 @@ func (v *verdict) place(source string) (file string, line int) {
 	return "", 0
 }
 
-// open makes sure before any work that the JUnit report can be written.
-func (f *gateFlags) open() error {
-	out := replayOutput{junit: f.junit}
-	_, err := out.open()
-	return err
-}
-
-// close takes a JUnit report away that was not written.
-func (f *gateFlags) close() {
-	if f.junit != "" && !f.told {
-		os.Remove(f.junit)
-	}
-}
-
 // tell writes the JUnit report and, on GitHub, annotations and the summary of the
 // step. These go to stderr: stdout may be data.
 func (f *gateFlags) tell(a *app, r *render.Run) error {
@@ -161,7 +158,7 @@ func (f *gateFlags) tell(a *app, r *render.Run) error {
 		if err := os.WriteFile(f.junit, b.Bytes(), 0o644); err != nil {
 			return cli.WithCode(cli.Wrong, fmt.Errorf("--junit: %w", err))
 		}
-		f.told = true
+		f.begun = false
 	}
 	g := render.OnGitHub(os.Getenv)
 	if g == nil {
@@ -189,9 +186,10 @@ func (f *gateFlags) judgeRun(a *app, dir string, sum *report.Summary) error {
 	if err != nil {
 		return cli.WithCode(cli.Wrong, err)
 	}
-	if err := f.need(lock.Gates, lock.Name); err != nil {
+	if err := f.ready(lock.Gates, lock.Name); err != nil {
 		return err
 	}
+	defer f.close()
 	v := verdict{sum: sum, allow: lock.Errors}
 	switch n := planned(dir, lock); {
 	case f.gate && isShard(dir):

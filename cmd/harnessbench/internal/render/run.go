@@ -112,12 +112,13 @@ func JUnitRun(w io.Writer, r *Run) error {
 	return err
 }
 
-// AnnotateRun writes the first failed gates as workflow commands: errors at the
+// AnnotateRun writes the first failed gates (of errors and of warnings the runner
+// shows so many each) as workflow commands: errors at the
 // gate's line in the suite. Gates that could not be judged are errors where that
 // is held against the run, else warnings.
 func (g *GitHub) AnnotateRun(w io.Writer, r *Run) error {
 	var b strings.Builder
-	n := 0
+	n := map[string]int{}
 	for _, x := range r.Gates {
 		command, title := "error", "gate failed"
 		if x.Verdict == report.GateNotJudged {
@@ -129,8 +130,8 @@ func (g *GitHub) AnnotateRun(w io.Writer, r *Run) error {
 		if x.Verdict == report.GatePass {
 			continue
 		}
-		if n++; n > maxAnnotations {
-			break
+		if n[command]++; n[command] > maxAnnotations {
+			continue
 		}
 		var props []string
 		if r.Place != nil {
@@ -159,7 +160,7 @@ func MarkdownRun(r *Run, room int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### harnessbench run: %s\n\n", cell(r.Suite))
 	if len(r.Gates) > 0 {
-		fmt.Fprintf(&b, "%s\n\n| verdict | gate | model | why |\n|---|---|---|---|\n", GateCounts(r.Gates))
+		fmt.Fprintf(&b, "%s\n\n| verdict | gate | what was found |\n|---|---|---|\n", GateCounts(r.Gates))
 	}
 	for i := range r.Gates {
 		x := &r.Gates[i]
@@ -167,7 +168,7 @@ func MarkdownRun(r *Run, room int) string {
 		if verdict != report.GatePass {
 			verdict = "**" + verdict + "**"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", verdict, cell(x.Gate), cell(r.label(x.Model)), cell(x.Reason))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", verdict, cell(x.Source), cell(x.Reason))
 	}
 	b.WriteString("\n")
 	if err := r.WriteMarkdown(&b); err != nil {
