@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -128,15 +129,43 @@ func readTrials(path string) (rows []results.Trial, err error) {
 
 // reportMeta is what the suite knows and the rows do not say.
 func reportMeta(l design.Lock, id string) report.Meta {
-	m := report.Meta{RunID: id, Suite: l.Name, Seed: l.Seed, Repetitions: l.Repetitions, Models: l.Models}
+	m := report.Meta{RunID: id, Suite: l.Name, Seed: l.Seed, Repetitions: l.Repetitions, Models: l.Models, Factors: factorsOf(&l)}
 	for _, a := range l.Arms {
 		m.Arms = append(m.Arms, a.Name)
 	}
+	arm := func(name string) *design.Arm {
+		i := slices.IndexFunc(l.Arms, func(a design.LockArm) bool { return a.Name == name })
+		if i < 0 {
+			return &design.Arm{Name: name}
+		}
+		return &design.Arm{Name: name, Models: l.Arms[i].Models}
+	}
 	for _, c := range l.Comparisons {
-		m.Comparisons = append(m.Comparisons, report.Comparison{Guard: c.Guard, Base: c.A, Arm: c.B})
+		x := report.Comparison{Guard: c.Guard, Base: c.A, Arm: c.B, Margin: c.Margin}
+		if c.Guard == "" {
+			x.BaseModel, x.ArmModel, _ = design.CrossModels(arm(c.A), arm(c.B))
+		}
+		m.Comparisons = append(m.Comparisons, x)
 	}
 	m.Gates = gatesOf(l)
 	return m
+}
+
+// factorsOf says where each arm of a factorial design stands.
+func factorsOf(l *design.Lock) []report.Factor {
+	var out []report.Factor
+	for _, f := range l.Factors {
+		x := report.Factor{Name: f.Name, Levels: f.Levels, ArmsAt: map[string]string{}}
+		for _, a := range l.Arms {
+			for _, at := range a.Levels {
+				if at.Factor == f.Name {
+					x.ArmsAt[a.Name] = at.Level
+				}
+			}
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 // clearStale removes what a killed publish left half written.
