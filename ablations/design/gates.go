@@ -84,8 +84,14 @@ func (g *Gate) check(arms map[string]*Arm, comps []Comparison, models []string) 
 // checkModel refuses a gate on a model without results.
 func (g *Gate) checkModel(arms map[string]*Arm, models []string) error {
 	names := []string{g.Arm}
-	if g.Comparison != nil {
-		names = []string{g.Comparison.A, g.Comparison.B}
+	if c := g.Comparison; c != nil {
+		names = []string{c.A, c.B}
+		// of two models the result is on b's
+		if _, modelB, ok := CrossModels(arms[c.A], arms[c.B]); ok && c.Guard == "" && g.Model != "" && g.Model != modelB {
+			return g.Errorf("leave model out, or write b's: "+modelB, "%s and %s run on two models, and %.60q is not b's", c.A, c.B, g.Model)
+		} else if ok {
+			return nil
+		}
 	}
 	if g.Model == "" {
 		return nil
