@@ -153,22 +153,23 @@ func (g *GitHub) SummariseRun(r *Run) error {
 	return g.append(func(room int) string { return MarkdownRun(r, room) })
 }
 
-// MarkdownRun is the gates as a table, then the report, in at most this many
+// MarkdownRun is a table of the gates that do not hold, then the report, in at most this many
 // bytes: what does not fit is left out from the end, by whole lines, and that is said; ""
 // where not even the heading fits.
 func MarkdownRun(r *Run, room int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### harnessbench run: %s\n\n", cell(r.Suite))
 	if len(r.Gates) > 0 {
-		fmt.Fprintf(&b, "%s\n\n| verdict | gate | what was found |\n|---|---|---|\n", GateCounts(r.Gates))
+		fmt.Fprintf(&b, "%s\n\n", GateCounts(r.Gates))
 	}
+	head := "| verdict | gate | what was found |\n|---|---|---|\n"
 	for i := range r.Gates {
 		x := &r.Gates[i]
-		verdict := x.Verdict
-		if verdict != report.GatePass {
-			verdict = "**" + verdict + "**"
+		if x.Verdict == report.GatePass {
+			continue
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", verdict, cell(x.Source), cell(x.Reason))
+		fmt.Fprintf(&b, "%s| **%s** | %s | %s |\n", head, x.Verdict, cell(x.Source), cell(x.Reason))
+		head = ""
 	}
 	b.WriteString("\n")
 	if err := r.WriteMarkdown(&b); err != nil {
