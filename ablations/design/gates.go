@@ -15,7 +15,7 @@ type Gate struct {
 	Comparison     *GateComparison `yaml:"comparison,omitempty" doc:"the comparison that is held to the bound"`
 	Model          string          `yaml:"model,omitempty" doc:"only on this model; default: on every model, each for itself"`
 	Metric         string          `yaml:"metric,required" doc:"of an arm: rate, pass_hat, pass_at, errored, tokens, cost_usd, cost_of_pass; of a comparison: difference, where_fired, cost_difference, p, p_where_fired, p_not_inferior" enum:"rate|pass_hat|pass_at|errored|tokens|cost_usd|cost_of_pass|difference|where_fired|cost_difference|p|p_where_fired|p_not_inferior"`
-	K              int             `yaml:"k,omitempty" doc:"of pass_hat and pass_at" min:"1" max:"100000"`
+	K              int             `yaml:"k,omitempty" doc:"of pass_hat and pass_at" min:"1" max:"10"`
 	Of             string          `yaml:"of,omitempty" doc:"what is held to the bound: value (default), or the lower (lo) or upper (hi) end of its interval" enum:"value|lo|hi"`
 	Min            *float64        `yaml:"min,omitempty" doc:"the metric must not be less"`
 	Max            *float64        `yaml:"max,omitempty" doc:"the metric must not be more"`

@@ -10,6 +10,7 @@ import (
 
 // The examples run as they stand, and their sessions replay.
 func TestExamples(t *testing.T) {
+	t.Setenv("GITHUB_ACTIONS", "") // no summaries of these runs
 	for name, want := range map[string]string{
 		"my-suite.yaml": "12 scenarios + 1 tagged harms x 2 models x 4 arms x 2 repetitions = 208 trials",
 		"gates.yaml":    "all of 10 gates hold",
