@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/harnessbench/harnessbench/ablations"
 	"github.com/harnessbench/harnessbench/results"
@@ -132,4 +134,63 @@ func BenchmarkReportMillion(b *testing.B) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	b.ReportMetric(float64(m.Sys)/(1<<20), "MiB")
+}
+
+// TestReportReadsWhatIsCurrent: the table and the journal of a finished run give one
+// report; a journal that was written after the table, or has other trials, is read itself.
+func TestReportReadsWhatIsCurrent(t *testing.T) {
+	dir := t.TempDir()
+	journal, err := results.CreateJournal(filepath.Join(dir, results.JournalFile))
+	must(t, err)
+	var rows []results.Trial
+	for scenario := range 3 {
+		for arm := range bigRun.Arms {
+			for rep := range 2 {
+				row := bigTrial(scenario, arm%2, arm, rep)
+				must(t, journal.Append(results.Entry{Trial: row}))
+				rows = append(rows, row)
+			}
+		}
+	}
+	must(t, journal.Close())
+	if _, err := sumUpTable(dir, bigRun, nil); err == nil {
+		t.Error("there is no table")
+	}
+	asJSON := func(sum *report.Summary, err error) string {
+		t.Helper()
+		must(t, err)
+		var b bytes.Buffer
+		must(t, sum.WriteJSON(&b))
+		return b.String()
+	}
+	want := asJSON(sumUp(dir, bigRun, nil))
+	table := filepath.Join(dir, ablations.ParquetDir, parquet.TrialsFile)
+	must(t, os.MkdirAll(filepath.Dir(table), 0o755))
+	must(t, parquet.WriteTrials(table, bigRun.RunID, rows))
+	if got := asJSON(sumUpTable(dir, bigRun, nil)); got != want {
+		t.Error("the table gives another report than the journal")
+	}
+	for name, change := range map[string]func(){
+		"fewer rows": func() { must(t, parquet.WriteTrials(table, bigRun.RunID, rows[1:])) },
+		"another run": func() {
+			other := slices.Clone(rows)
+			for i := range other {
+				other[i].RunID = "other-0123456789ab"
+			}
+			must(t, parquet.WriteTrials(table, other[0].RunID, other))
+		},
+		"damaged": func() { must(t, os.WriteFile(table, []byte("PAR1"), 0o644)) },
+		"older": func() {
+			must(t, parquet.WriteTrials(table, bigRun.RunID, rows))
+			must(t, os.Chtimes(table, time.Unix(1, 0), time.Unix(1, 0)))
+		},
+	} {
+		change()
+		if _, err := sumUpTable(dir, bigRun, nil); err == nil {
+			t.Errorf("%s: the table was taken for current", name)
+		}
+		if got := asJSON(sumUp(dir, bigRun, nil)); got != want {
+			t.Errorf("%s: the journal was not read", name)
+		}
+	}
 }
