@@ -13,8 +13,8 @@ builtin/weak-vs-strong. They give the same tables on every machine.
    in `result`. Both run inside the run folder.
 2. Every table is printed in one form, so the output does not depend on how a
    version of a library draws tables.
-3. Queries that compute what report.json has too must give the same numbers: rates
-   and differences to 1e-12, p values of exact tests in every bit. Queries that ask
+3. Queries that compute what report.json has too must give the same numbers: rates,
+   differences and intervals to 1e-12, p values of exact tests in every bit. Queries that ask
    the same question in several tools must give the same table.
 
 Needs duckdb, pandas, polars, pyarrow and scipy.
@@ -76,7 +76,7 @@ def draw(columns, rows):
     return "\n".join(lines) + "\n"
 
 
-EXACT, TIGHT, INTERVAL = 0, 1e-12, 1e-11  # interval ends are roots, found by search
+EXACT, TIGHT = 0, 1e-12
 
 
 def close(a, b, within):
@@ -100,7 +100,7 @@ def expected(name, row, report):
         arm = one(report["arms"], model=row["model"], arm=row["arm"])
         lo, hi = arm["cost_of_pass_ci"] or (None, None)
         out = [("usd_per_pass", arm["cost_of_pass"], TIGHT)]
-        return out + [("lo", lo, INTERVAL), ("hi", hi, INTERVAL)] if "lo" in row else out
+        return out + [("lo", lo, TIGHT), ("hi", hi, TIGHT)] if "lo" in row else out
     if name.startswith("where-fired"):
         fired = one(report["guards"], model=row["model"], guard=row["guard"])["where_fired"]
         estimate, test = fired["estimate"], fired["test"]
@@ -108,7 +108,7 @@ def expected(name, row, report):
         if "lo" in row:
             if not estimate["ci_method"].startswith("Tango") or "exact" not in test["test"]:
                 raise AssertionError("report.json used %s and %s" % (estimate["ci_method"], test["test"]))
-            out += [("lo", estimate["lo"], INTERVAL), ("hi", estimate["hi"], INTERVAL), ("p", test["p"], EXACT)]
+            out += [("lo", estimate["lo"], TIGHT), ("hi", estimate["hi"], TIGHT), ("p", test["p"], EXACT)]
         return out
     if name.startswith("headline-"):
         c = one(report["comparisons"], base="strong-bare", arm="weak-harness")
@@ -117,7 +117,7 @@ def expected(name, row, report):
             raise AssertionError("report.json used %s and %s" % (diff["ci_method"], c["over_all_test"]["test"]))
         return [
             ("rate_a", a["rate"], TIGHT), ("rate_b", b["rate"], TIGHT), ("diff", diff["value"], TIGHT),
-            ("lo", diff["lo"], INTERVAL), ("hi", diff["hi"], INTERVAL), ("p", c["over_all_test"]["p"], EXACT),
+            ("lo", diff["lo"], TIGHT), ("hi", diff["hi"], TIGHT), ("p", c["over_all_test"]["p"], EXACT),
             ("pass_usd_a", a["cost_of_pass"]["usd"], TIGHT), ("pass_usd_b", b["cost_of_pass"]["usd"], TIGHT),
             ("cost_ratio", c["cost_of_pass_ratio"]["estimate"]["value"], TIGHT),
         ]
