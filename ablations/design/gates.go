@@ -14,8 +14,8 @@ type Gate struct {
 	Arm            string          `yaml:"arm,omitempty" doc:"the arm that is held to the bound"`
 	Comparison     *GateComparison `yaml:"comparison,omitempty" doc:"the comparison that is held to the bound"`
 	Model          string          `yaml:"model,omitempty" doc:"only on this model; default: on every model, each for itself"`
-	Metric         string          `yaml:"metric,required" doc:"of an arm: rate, pass_hat, pass_at, errored, tokens, cost_usd, cost_of_pass; of a comparison: difference, where_fired, cost_difference, p" enum:"rate|pass_hat|pass_at|errored|tokens|cost_usd|cost_of_pass|difference|where_fired|cost_difference|p"`
-	K              int             `yaml:"k,omitempty" doc:"of pass_hat and pass_at" min:"1" max:"100000"`
+	Metric         string          `yaml:"metric,required" doc:"of an arm: rate, pass_hat, pass_at, errored, tokens, cost_usd, cost_of_pass; of a comparison: difference, where_fired, cost_difference, p, p_where_fired, p_not_inferior" enum:"rate|pass_hat|pass_at|errored|tokens|cost_usd|cost_of_pass|difference|where_fired|cost_difference|p|p_where_fired|p_not_inferior"`
+	K              int             `yaml:"k,omitempty" doc:"of pass_hat and pass_at" min:"1" max:"10"`
 	Of             string          `yaml:"of,omitempty" doc:"what is held to the bound: value (default), or the lower (lo) or upper (hi) end of its interval" enum:"value|lo|hi"`
 	Min            *float64        `yaml:"min,omitempty" doc:"the metric must not be less"`
 	Max            *float64        `yaml:"max,omitempty" doc:"the metric must not be more"`
@@ -37,7 +37,7 @@ func (g *Gate) UnmarshalNode(n *strictyaml.Node) error {
 // The metrics that gates may bound.
 var (
 	armMetrics        = []string{"rate", "pass_hat", "pass_at", "errored", "tokens", "cost_usd", "cost_of_pass"}
-	comparisonMetrics = []string{"difference", "where_fired", "cost_difference", "p"}
+	comparisonMetrics = []string{"difference", "where_fired", "cost_difference", "p", "p_where_fired", "p_not_inferior"}
 	// intervals are the metrics that have one.
 	intervals = []string{"rate", "pass_hat", "pass_at", "cost_of_pass", "difference", "where_fired", "cost_difference"}
 )
@@ -69,14 +69,29 @@ func (g *Gate) check(arms map[string]*Arm, comps []Comparison, models []string) 
 	case g.Min != nil && g.Max != nil && *g.Min > *g.Max:
 		return g.Errorf("swap them", "min %v is more than max %v", *g.Min, *g.Max)
 	}
+	if g.Comparison != nil {
+		c := comps[slices.IndexFunc(comps, g.Comparison.is)]
+		switch {
+		case c.Guard == "" && (g.Metric == "where_fired" || g.Metric == "p_where_fired"):
+			return g.Errorf("bound the difference over all, or name the comparison of one guard", "%s needs a guard, and %s compares whole arms", g.Metric, c.String())
+		case c.Margin == 0 && g.Metric == "p_not_inferior":
+			return g.Errorf("give the comparison a margin", "%s has no margin to be not inferior by", c.String())
+		}
+	}
 	return g.checkModel(arms, models)
 }
 
 // checkModel refuses a gate on a model without results.
 func (g *Gate) checkModel(arms map[string]*Arm, models []string) error {
 	names := []string{g.Arm}
-	if g.Comparison != nil {
-		names = []string{g.Comparison.A, g.Comparison.B}
+	if c := g.Comparison; c != nil {
+		names = []string{c.A, c.B}
+		// of two models the result is on b's
+		if _, modelB, ok := CrossModels(arms[c.A], arms[c.B]); ok && c.Guard == "" && g.Model != "" && g.Model != modelB {
+			return g.Errorf("leave model out, or write b's: "+modelB, "%s and %s run on two models, and %.60q is not b's", c.A, c.B, g.Model)
+		} else if ok {
+			return nil
+		}
 	}
 	if g.Model == "" {
 		return nil

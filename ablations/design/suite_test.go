@@ -23,6 +23,14 @@ models: [sim/weak, sim/strong]
 arms: [{name: default}, {name: none, profile: none}]
 `
 
+// cross compares two arms that run on one model each.
+const cross = `schema: harnessbench/suite/v1
+name: test
+scenarios: [builtin/retry-trap]
+arms: [{name: default, models: [sim/strong]}, {name: none, profile: none, models: [sim/weak]}]
+comparisons: [{a: none, b: default}]
+`
+
 func parse(t *testing.T, text string) *Suite {
 	t.Helper()
 	s, err := ParseSuite("suite.yaml", []byte(text))
@@ -122,6 +130,9 @@ func TestSuiteErrors(t *testing.T) {
 		{head + "gates: [{arm: none, metric: rate, of: mid, max: 1}]\n", `6:9: of is "mid"`},
 		{head + "gates: [{arm: none, metric: rate, min: 1, model: sim/medium}]\n", "6:9: the gate's model is none"},
 		{head + "gates: [{comparison: {a: none, b: default}, metric: p, max: 1}]\n", "6:9: the gate's comparison is none of the suite's"},
+		{cross + "gates: [{comparison: {a: none, b: default}, metric: p, max: 1, model: sim/weak}]\n", "6:9: none and default run on two models, and \"sim/weak\" is not b's; leave model out, or write b's: sim/strong"},
+		{head + "comparisons: [{a: none, b: default}]\ngates: [{comparison: {a: none, b: default}, metric: where_fired, min: 0}]\n", "7:9: where_fired needs a guard, and default against none compares whole arms"},
+		{head + "comparisons: [{a: none, b: default}]\ngates: [{comparison: {a: none, b: default}, metric: p_not_inferior, max: 0.05}]\n", "7:9: default against none has no margin"},
 	} {
 		_, err := ParseSuite("s.yaml", []byte(c.text))
 		wantError(t, c.text, err, "s.yaml:"+c.want)
@@ -140,6 +151,15 @@ func wantError(t *testing.T, text string, err error, want string) {
 		t.Errorf("error %q\nwant %q for:\n%s", err, want, text)
 	case !errors.As(err, &e) || e.Line == 0 || e.Fix == "":
 		t.Errorf("%q has no place or no remedy", err)
+	}
+}
+
+// A gate on a comparison of two models is on b's.
+func TestCrossGates(t *testing.T) {
+	for _, model := range []string{"", ", model: sim/strong"} {
+		if s := parse(t, cross+"gates: [{comparison: {a: none, b: default}, metric: difference, of: lo, min: 0"+model+"}]\n"); len(s.Gates) != 1 {
+			t.Errorf("%+v", s.Gates)
+		}
 	}
 }
 

@@ -27,7 +27,9 @@ func TestWorkflows(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if strings.Contains(text, "secrets.") || strings.Contains(text, "_API_KEY") {
+		// Only a run on a schedule may have a key: a pull request never does.
+		scheduled := strings.Contains(text, "\n  schedule:") && !strings.Contains(text, "pull_request")
+		if !scheduled && (strings.Contains(text, "secrets.") || strings.Contains(text, "_API_KEY")) {
 			t.Errorf("%s: replaying needs no secret", name)
 		}
 		dir := filepath.Dir(name)

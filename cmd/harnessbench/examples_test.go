@@ -10,14 +10,16 @@ import (
 
 // The examples run as they stand, and their sessions replay.
 func TestExamples(t *testing.T) {
+	t.Setenv("GITHUB_ACTIONS", "") // no summaries of these runs
 	for name, want := range map[string]string{
 		"my-suite.yaml": "12 scenarios + 1 tagged harms x 2 models x 4 arms x 2 repetitions = 208 trials",
+		"gates.yaml":    "all of 10 gates hold",
 		"my-note":       "1 scenario x 2 models x 13 arms x 5 repetitions = 130 trials",
 	} {
 		out := filepath.Join(t.TempDir(), "run")
 		var stdout, stderr bytes.Buffer
 		args := []string{"run", "-q", "--fsync", "never", "-o", out, filepath.Join("..", "..", "examples", name)}
-		if code := run(context.Background(), &stdout, &stderr, args); code != 0 || !strings.Contains(stdout.String(), want) {
+		if code := run(context.Background(), &stdout, &stderr, args); code != 0 || !strings.Contains(stdout.String()+stderr.String(), want) {
 			t.Errorf("%s: exit %d: %s\n%.600s", name, code, stderr.String(), stdout.String())
 		}
 		stdout.Reset()

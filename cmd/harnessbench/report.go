@@ -18,16 +18,29 @@ import (
 
 func newReport(a *app) *cobra.Command {
 	var format string
+	var gates gateFlags
 	cmd := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Print the report of a run folder again",
-		Args:  cli.Args(cobra.ExactArgs(1)),
+		Long: `Computes the report of a run folder again from its journal and prints it. With --gate the
+gates of its suite decide the exit as they do in run --gate: nothing is run.
+
+Exit 0: printed, and with --gate all gates hold. 1: a gate failed. 2: usage, or no run
+folder. 3: it cannot be read, or with --gate a gate cannot be judged. 4: with --gate, more
+trials errored than the suite allows, or a budget cut some.`,
+		Example: `  harnessbench report runs/monday --format markdown
+  harnessbench report runs/monday --gate --junit gates.xml`,
+		Args: cli.Args(cobra.ExactArgs(1)),
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "text, markdown or json")
+	gates.register(cmd)
 	asJSON := cli.JSONFlag(cmd)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *asJSON {
 			format = "json"
+		}
+		if err := gates.check(cmd, false); err != nil {
+			return err
 		}
 		sum, err := summarise(args[0])
 		if err != nil {
@@ -35,13 +48,18 @@ func newReport(a *app) *cobra.Command {
 		}
 		switch format {
 		case "text":
-			return sum.WriteText(a.stdout, report.TextOptions{Color: a.out.Color, All: true})
+			err = sum.WriteText(a.stdout, report.TextOptions{Color: a.out.Color, All: true})
 		case "markdown":
-			return sum.WriteMarkdown(a.stdout)
+			err = sum.WriteMarkdown(a.stdout)
 		case "json":
-			return sum.WriteJSON(a.stdout)
+			err = sum.WriteJSON(a.stdout)
+		default:
+			err = cli.Usagef("use text, markdown or json", "--format %q", format)
 		}
-		return cli.Usagef("use text, markdown or json", "--format %q", format)
+		if err != nil || !gates.gate && gates.junit == "" {
+			return err
+		}
+		return gates.judgeRun(a, args[0], sum)
 	}
 	return cmd
 }
@@ -67,6 +85,10 @@ func summarise(dir string) (*report.Summary, error) {
 	for _, b := range cut.Blocks {
 		meta.Cut = append(meta.Cut, report.CutBlock{Scenario: b.Scenario, Harms: b.Harms, Model: b.Model,
 			Simulated: trial.IsSimulated(b.Model), Repetition: b.Repetition, Trials: b.Trials, Reason: cut.Reason})
+	}
+	if isShard(dir) && len(meta.Gates) > 0 {
+		meta.Gates = nil
+		meta.Notes = append(meta.Notes, "the suite's gates are not judged on a shard: merge judges them")
 	}
 	sum, err := sumUp(dir, meta, func(n int) []string {
 		if want := planned(dir, lock); n < want {
@@ -112,6 +134,7 @@ func reportMeta(l design.Lock, id string) report.Meta {
 		}
 		m.Comparisons = append(m.Comparisons, x)
 	}
+	m.Gates = gatesOf(l)
 	return m
 }
 

@@ -35,6 +35,7 @@ type runFlags struct {
 	fsync       string
 	models      string
 	grading     time.Duration
+	gates       gateFlags
 	json        *bool
 }
 
@@ -55,13 +56,19 @@ An interrupted run is taken up with --resume DIR, after a crash too, also within
 trial: what was answered and paid for is not asked again. Ctrl-C once lets running
 trials finish, twice stops now.
 
-Exit 0: all trials were run and graded. 2: the suite or the models file is wrong. 3: a
-key is missing. 4: more trials errored than the suite allows, a budget cut some, or the
+The gates of the suite are judged at the end. With --gate the run is there for them:
+every gate must have a value. --junit writes them for CI systems; on GitHub Actions
+failures are also annotations, and the report is the summary of the step.
+
+Exit 0: all trials were run and graded, and the gates hold. 1: a gate failed. 2: the
+suite or the models file is wrong. 3: a key is missing, or with --gate a gate cannot be
+judged. 4: more trials errored than the suite allows, a budget cut some, or the
 machine failed. 130: interrupted.`,
 		Example: `  harnessbench run
   harnessbench run my-suite.yaml -o runs/monday
   harnessbench run ./my-scenario
   harnessbench run my-suite.yaml --models models.yaml
+  harnessbench run my-suite.yaml --gate --junit gates.xml
   harnessbench run --resume runs/monday
   harnessbench run my-suite.yaml --shard 2/8 -o runs/part2`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
@@ -77,11 +84,15 @@ machine failed. 130: interrupted.`,
 	fl.StringVar(&f.fsync, "fsync", "", "force sessions to disk: footer, turns or never (default: footer on simulated models, turns on others)")
 	modelsFlag(fl, &f.models)
 	fl.DurationVar(&f.grading, "grade-timeout", time.Minute, "what the graders of one trial may take; later it is ungraded, see grade")
+	f.gates.register(cmd)
 	f.json = cli.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f.seeded = cmd.Flags().Changed("seed")
 		if cmd.Flags().Changed("repetitions") && f.repetitions < 1 || cmd.Flags().Changed("concurrency") && f.concurrency < 1 {
 			return cli.Usagef("use 1 or more", "--repetitions and --concurrency count from 1")
+		}
+		if err := f.gates.check(cmd, f.shard != ""); err != nil {
+			return err
 		}
 		return runSuite(cmd.Context(), a, args, f)
 	}
@@ -101,6 +112,7 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 	if f.grading <= 0 {
 		return cli.Usagef("use a duration like 30s", "--grade-timeout %s", f.grading)
 	}
+	defer f.gates.close()
 	work, err := f.plan(args)
 	if err != nil {
 		return err
@@ -143,7 +155,7 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 		return err
 	}
 	fmt.Fprintf(a.stderr, "run folder: %s (%d trials in %.1f s); more: harnessbench report %s\n", dir, done.Done, time.Since(began).Seconds(), cli.ShellQuote(dir))
-	return verdict(plan, sum, done)
+	return f.gates.conclude(a, verdict{sum: sum, allow: plan.Suite.Errors.Allow, gates: plan.Suite.Gates, shard: work.shard && len(plan.Suite.Gates) > 0})
 }
 
 // caution says what a user may not expect of a plan.
@@ -164,25 +176,9 @@ func caution(a *app, w *runWork) {
 			}
 		}
 	}
-	if n := len(plan.Suite.Gates); n > 0 {
-		fmt.Fprintf(a.stderr, "caution: the suite's %d gates are kept in the lock and not evaluated by this version\n", n)
-	}
 }
 
 func resumeCommand(dir string) string { return "harnessbench run --resume " + cli.ShellQuote(dir) }
-
-// verdict is the run's exit: too many errored trials, or a budget that ended it.
-func verdict(plan *design.Plan, sum *report.Summary, done ablations.Progress) error {
-	if allowed := plan.Suite.Errors.Allow * float64(sum.Trials); float64(sum.Errored) > allowed {
-		return &cli.Exit{Code: cli.Errored, Err: fmt.Errorf("%d of %d trials errored; the suite allows %g %%", sum.Errored, sum.Trials, 100*plan.Suite.Errors.Allow),
-			Hint: "the report says why"}
-	}
-	if done.Cut > 0 {
-		return &cli.Exit{Code: cli.Errored, Err: fmt.Errorf("the budget was used up: %d of %d trials were not run", done.Cut, done.Planned),
-			Hint: "whole blocks were left out, so the arms stay comparable"}
-	}
-	return nil
-}
 
 // runWork is what a run needs.
 type runWork struct {
@@ -191,6 +187,8 @@ type runWork struct {
 	used *models.File       // what it uses of the models file; nil when all models are simulated
 	real *provider.Provider // nil likewise
 	keep func() error       // writes run.json, once the folder is locked
+	// shard is set when it is one part of a suite.
+	shard bool
 }
 
 // ask is how trials get their models; nil when all are simulated.
@@ -214,7 +212,14 @@ func (f *runFlags) plan(args []string) (*runWork, error) {
 		if len(args) > 0 || f.out != "" || f.shard != "" || f.repetitions > 0 || f.seeded || f.coupling != "" {
 			return nil, cli.Usagef("the run folder says what is run", "--resume goes with no suite and no flag that changes it")
 		}
-		return reopen(f.resume, f.models)
+		w, err := reopen(f.resume, f.models)
+		if err != nil {
+			return nil, err
+		}
+		if f.gates.gate && w.shard {
+			return nil, cli.Usagef("give --gate to the merge of the shards", "%s is a shard, and a shard judges no gates", f.resume)
+		}
+		return w, f.gates.ready(w.plan.Suite.Gates, w.plan.Suite.Name)
 	}
 	name := design.DefaultSuite
 	if len(args) == 1 {
@@ -245,11 +250,14 @@ func (f *runFlags) plan(args []string) (*runWork, error) {
 	if err != nil {
 		return nil, cli.WithCode(cli.Wrong, err)
 	}
-	w := &runWork{used: used}
+	w := &runWork{used: used, shard: f.shard != ""}
 	if w.plan, err = shardOf(plan, f.shard); err != nil {
 		return nil, cli.WithCode(cli.Wrong, err)
 	}
 	if w.real, err = reach(used); err != nil {
+		return nil, err
+	}
+	if err := f.gates.ready(suite.Gates, name); err != nil {
 		return nil, err
 	}
 	if w.dir, err = runFolder(f.out, suite.Name); err != nil {
@@ -289,7 +297,7 @@ func reopen(dir, modelsFile string) (*runWork, error) {
 	if err != nil {
 		return nil, cannot(err)
 	}
-	w := &runWork{dir: dir}
+	w := &runWork{dir: dir, shard: m.Shard != ""}
 	if w.plan, err = design.PlanFromLock(lock, m.SuiteFolder); err != nil {
 		return nil, cannot(err)
 	}

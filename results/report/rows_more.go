@@ -80,7 +80,7 @@ func (p *printer) firstFlip(c *Contrast, helped bool) string {
 	return "-"
 }
 
-// gateTable is the table of gates, as the suite has them.
+// gates lists the gates, as the suite has them: a reason is the whole sentence.
 func (p *printer) gates(s *Summary) {
 	if len(s.Gates) == 0 {
 		return
@@ -94,14 +94,7 @@ func (p *printer) gates(s *Summary) {
 		case GateFail:
 			line = p.paint.wrap("31", "FAIL")
 		}
-		line += ": " + p.text(g.Gate)
-		if g.Model != "" {
-			line += " on " + p.text(g.Model)
-		}
-		if g.Reason != "" {
-			line += ": " + p.text(g.Reason)
-		}
-		p.item("-", line)
+		p.item("-", line+": "+p.text(g.Reason))
 	}
 	p.end()
 }

@@ -1,21 +1,23 @@
 #!/usr/bin/env python3
-"""Runs the queries of docs/analysis.md on a run folder and checks what they give.
+"""Runs the queries of docs/analysis.md on two run folders and checks what they give.
 
-    python3 check.py RUN            run them; the output must be the page's
-    python3 check.py --update RUN   write the output into the page
+    python3 check.py RUN WEAK            run them; the output must be the page's
+    python3 check.py --update RUN WEAK   write the output into the page
 
-RUN is a run of the starter suite (`harnessbench run -o RUN`), which gives the
-same tables on every machine.
+RUN is a run of the starter suite (`harnessbench run -o RUN`), WEAK one of
+builtin/weak-vs-strong. They give the same tables on every machine.
 
 1. A query is a fenced block of SQL or Python in the page, under a comment that
-   names it; its output is the text block that follows. SQL runs in DuckDB, a
-   Python block leaves its table in `result`. Both run inside the run folder.
+   names it, with weak-vs-strong/ before the name where it is of WEAK; its output is
+   the text block that follows. SQL runs in DuckDB, a Python block leaves its table
+   in `result`. Both run inside the run folder.
 2. Every table is printed in one form, so the output does not depend on how a
    version of a library draws tables.
-3. Queries that compute what report.json has too must give the same numbers, and
-   queries that ask the same question in several tools the same table.
+3. Queries that compute what report.json has too must give the same numbers: rates,
+   differences and intervals to 1e-12, p values of exact tests in every bit. Queries that ask
+   the same question in several tools must give the same table.
 
-Needs duckdb, pandas, polars and pyarrow.
+Needs duckdb, pandas, polars, pyarrow and scipy.
 """
 
 import json
@@ -25,7 +27,7 @@ import sys
 
 PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "analysis.md")
 BLOCK = re.compile(
-    r"<!-- query: (?P<name>[\w-]+) -->\n```(?P<lang>sql|python)\n(?P<code>.*?)```\n\n```text\n(?P<output>.*?)```\n", re.S
+    r"<!-- query: (?P<suite>weak-vs-strong/)?(?P<name>[\w-]+) -->\n```(?P<lang>sql|python)\n(?P<code>.*?)```\n\n```text\n(?P<output>.*?)```\n", re.S
 )
 
 
@@ -74,8 +76,52 @@ def draw(columns, rows):
     return "\n".join(lines) + "\n"
 
 
-def close(a, b):
-    return (a is None) == (b is None) and (a is None or abs(a - b) < 1e-9)
+EXACT, TIGHT = 0, 1e-12
+
+
+def close(a, b, within):
+    return (a is None) == (b is None) and (a is None or abs(a - b) <= within)
+
+
+def one(rows, **want):
+    """Gives the one of the report's entries that has these members."""
+    found = [r for r in rows if all(r[k] == v for k, v in want.items())]
+    if len(found) != 1:
+        raise AssertionError("report.json has %d entries of %s" % (len(found), want))
+    return found[0]
+
+
+def expected(name, row, report):
+    """Gives what report.json says of a row of the query: column, number, tolerance."""
+    if name.startswith("rate-"):
+        arm = one(report["arms"], model=row["model"], arm=row["arm"])
+        return [("rate", arm["rate"], TIGHT)]
+    if name.startswith("cost-"):
+        arm = one(report["arms"], model=row["model"], arm=row["arm"])
+        lo, hi = arm["cost_of_pass_ci"] or (None, None)
+        out = [("usd_per_pass", arm["cost_of_pass"], TIGHT)]
+        return out + [("lo", lo, TIGHT), ("hi", hi, TIGHT)] if "lo" in row else out
+    if name.startswith("where-fired"):
+        fired = one(report["guards"], model=row["model"], guard=row["guard"])["where_fired"]
+        estimate, test = fired["estimate"], fired["test"]
+        out = [("where_fired", estimate["value"], TIGHT)]
+        if "lo" in row:
+            if not estimate["ci_method"].startswith("Tango") or "exact" not in test["test"]:
+                raise AssertionError("report.json used %s and %s" % (estimate["ci_method"], test["test"]))
+            out += [("lo", estimate["lo"], TIGHT), ("hi", estimate["hi"], TIGHT), ("p", test["p"], EXACT)]
+        return out
+    if name.startswith("headline-"):
+        c = one(report["comparisons"], base="strong-bare", arm="weak-harness")
+        diff, a, b = c["over_all"], c["a"], c["b"]
+        if "Student" not in diff["ci_method"] or "exact" not in c["over_all_test"]["test"]:
+            raise AssertionError("report.json used %s and %s" % (diff["ci_method"], c["over_all_test"]["test"]))
+        return [
+            ("rate_a", a["rate"], TIGHT), ("rate_b", b["rate"], TIGHT), ("diff", diff["value"], TIGHT),
+            ("lo", diff["lo"], TIGHT), ("hi", diff["hi"], TIGHT), ("p", c["over_all_test"]["p"], EXACT),
+            ("pass_usd_a", a["cost_of_pass"]["usd"], TIGHT), ("pass_usd_b", b["cost_of_pass"]["usd"], TIGHT),
+            ("cost_ratio", c["cost_of_pass_ratio"]["estimate"]["value"], TIGHT),
+        ]
+    return []
 
 
 def agree(name, columns, rows, report):
@@ -83,38 +129,32 @@ def agree(name, columns, rows, report):
     compared = 0
     for row in rows:
         row = dict(zip(columns, row))
-        if name.startswith("rate-"):
-            want = [a["rate"] for a in report["arms"] if (a["model"], a["arm"]) == (row["model"], row["arm"])]
-            got = row["rate"]
-        elif name.startswith("cost-"):
-            want = [a["cost_of_pass"] for a in report["arms"] if (a["model"], a["arm"]) == (row["model"], row["arm"])]
-            got = row["usd_per_pass"]
-        elif name == "where-fired":
-            want = [g["where_fired"]["estimate"]["value"] for g in report["guards"] if (g["model"], g["guard"]) == (row["model"], row["guard"])]
-            got = row["where_fired"]
-        else:
-            continue
-        if len(want) != 1 or not close(got, want[0]):
-            raise AssertionError("%s says %r of %s; report.json says %r" % (name, got, row, want))
-        compared += 1
+        for column, want, within in expected(name, row, report):
+            if not close(row[column], want, within):
+                raise AssertionError("%s: %s is %r in %s; report.json says %r" % (name, column, row[column], row, want))
+            compared += 1
     return compared
 
 
 def main(args):
     update = "--update" in args
     args = [a for a in args if a != "--update"]
-    if len(args) != 1:
-        sys.exit("usage: check.py [--update] RUN")
+    if len(args) != 2:
+        sys.exit("usage: check.py [--update] RUN WEAK")
+    folders = [os.path.abspath(a) for a in args]
     with open(PAGE, encoding="utf-8") as f:
         page = f.read()
-    os.chdir(args[0])
-    with open("report.json", encoding="utf-8") as f:
-        report = json.load(f)
+    reports = []
+    for folder in folders:
+        with open(os.path.join(folder, "report.json"), encoding="utf-8") as f:
+            reports.append(json.load(f))
     failures, count, compared, same = [], 0, 0, {}
 
     def query(m):
         nonlocal count, compared
         name, output = m["name"], "(failed)\n"
+        of = 1 if m["suite"] else 0
+        os.chdir(folders[of])
         count += 1
         try:
             columns, rows = run(m["lang"], m["code"])
@@ -122,8 +162,8 @@ def main(args):
             output = draw(columns, rows)
             if not rows:
                 raise AssertionError("it gives no row")
-            compared += agree(name, columns, rows, report)
-            stem = name.rsplit("-", 1)[0]
+            compared += agree(name, columns, rows, reports[of])
+            stem = (m["suite"] or "") + name.rsplit("-", 1)[0]
             if same.setdefault(stem, output) != output and name.rsplit("-", 1)[-1] in ("duckdb", "pandas", "polars"):
                 raise AssertionError("another tool gave another table:\n" + same[stem] + output)
         except Exception as e:  # every query is tried

@@ -93,7 +93,7 @@ var allowed = []row{
 	{"cmd/harnessbench", "...", "the program ties everything together"},
 	{"cmd/harnessbench/internal/cli", "-", "helpers of the commands know no domain"},
 	{"cmd/harnessbench/internal/arch", "-", "rules about packages import none"},
-	{"cmd/harnessbench/internal/render", "cmd/harnessbench/internal/cli replayer recorder/wire/tape", "reports of replays for people and CI systems"},
+	{"cmd/harnessbench/internal/render", "cmd/harnessbench/internal/cli replayer recorder/wire/tape results/report", "reports of replays and runs for people and CI systems"},
 }
 
 // ban forbids imports from outside the module.

@@ -123,6 +123,11 @@ func message(lines []string) string {
 // as recorded, to the summary of the step. What does not fit below GitHub's limit
 // is counted.
 func (g *GitHub) Summarise(cases []Case) error {
+	return g.append(func(room int) string { return Markdown(cases, room) })
+}
+
+// append appends to the summary of the step what text makes for the bytes that are left.
+func (g *GitHub) append(text func(room int) string) error {
 	if g.Summary == "" {
 		return nil
 	}
@@ -134,7 +139,7 @@ func (g *GitHub) Summarise(cases []Case) error {
 	if info, err := f.Stat(); err == nil {
 		room -= int(min(info.Size(), maxSummary))
 	}
-	_, err = f.WriteString(Markdown(cases, room))
+	_, err = f.WriteString(text(room))
 	if e := f.Close(); err == nil {
 		err = e
 	}
