@@ -315,7 +315,7 @@ func (b *tableBuilder) finish() error {
 			return b.rowError(r, "repetition is empty; every row needs one, or the table no such column")
 		}
 	}
-	slices.SortStableFunc(rows, func(x, y TableRow) int { return compareRows(&x, &y) })
+	SortRows(rows)
 	if b.bound[fRepetition] == "" {
 		number(rows)
 	} else if err := b.twice(rows); err != nil {
@@ -344,6 +344,11 @@ func (b *tableBuilder) rowError(r *TableRow, text string) error {
 		return fmt.Errorf("%s: row %d: %s", b.t.Path, r.Line, text)
 	}
 	return b.at(int(r.Line), 1, errors.New(text))
+}
+
+// SortRows puts rows into the order of a [Table]; equal ones keep theirs.
+func SortRows(rows []TableRow) {
+	slices.SortStableFunc(rows, func(x, y TableRow) int { return compareRows(&x, &y) })
 }
 
 func compareRows(x, y *TableRow) int {
