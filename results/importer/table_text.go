@@ -43,8 +43,9 @@ func (b *tableBuilder) csv(src *bufio.Reader) error {
 	r.Comma = separator(src)
 	head, err := r.Read()
 	if err != nil {
-		return b.csvError(r, err)
+		return b.csvError(err, 1)
 	}
+	next := behind(r, head)
 	columns := slices.Clone(head)
 	if err := b.csvHead(r, columns); err != nil {
 		return err
@@ -62,8 +63,9 @@ func (b *tableBuilder) csv(src *bufio.Reader) error {
 			return nil
 		}
 		if err != nil {
-			return b.csvError(r, err)
+			return b.csvError(err, next)
 		}
+		next = behind(r, rec)
 		buf = buf[:0]
 		for f := range nFields {
 			if b.bound[f] == "" {
@@ -117,12 +119,13 @@ func separator(src *bufio.Reader) rune {
 	return ','
 }
 
-// csvError words an error of the reader and gives it its place.
-func (b *tableBuilder) csvError(r *csv.Reader, err error) error {
+// csvError words an error of the reader about the record at a line and gives it its
+// place.
+func (b *tableBuilder) csvError(err error, line int) error {
 	var p *csv.ParseError
 	switch {
 	case errors.Is(err, errLine):
-		return b.at(lineOf(r), 1, errLine)
+		return b.at(line, 1, errLine)
 	case errors.As(err, &p) && errors.Is(err, csv.ErrFieldCount):
 		return b.at(p.Line, p.Column, errors.New("has another number of fields than the head"))
 	case errors.As(err, &p):
@@ -131,15 +134,11 @@ func (b *tableBuilder) csvError(r *csv.Reader, err error) error {
 	return fmt.Errorf("%s: %w", b.t.Path, err)
 }
 
-// lineOf is the line behind the last whole record.
-func lineOf(r *csv.Reader) (line int) {
-	defer func() {
-		if recover() != nil { // no record was read yet
-			line = 1
-		}
-	}()
-	line, _ = r.FieldPos(0)
-	return line + 1
+// behind is the line behind a record of the reader.
+func behind(r *csv.Reader, rec []string) int {
+	last := len(rec) - 1
+	line, _ := r.FieldPos(last)
+	return line + strings.Count(rec[last], "\n") + 1
 }
 
 // placed gives an error its line if it has no place yet.

@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -66,6 +67,9 @@ func OpenForeign(path string) (file *Foreign, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read table: %w", err)
 	}
+	if err := checkFooter(f, st.Size()); err != nil {
+		return nil, fmt.Errorf("read %s: not a whole Parquet file: %w", path, err)
+	}
 	pf, err := pq.OpenFile(f, st.Size(), pq.SkipBloomFilters(true), pq.SkipPageIndex(true))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: not a whole Parquet file: %w", path, err)
@@ -88,6 +92,28 @@ func OpenForeign(path string) (file *Foreign, err error) {
 		file.Columns = append(file.Columns, c)
 	}
 	return file, nil
+}
+
+// maxFooter bounds the metadata at a file's end, in bytes.
+const maxFooter = 64 << 20
+
+// checkFooter says whether the end of a file says where its metadata is: the library
+// makes room for as many bytes as stand there, whatever they are.
+func checkFooter(f *os.File, size int64) error {
+	var end [8]byte
+	if size < 12 {
+		return errors.New("it has fewer than 12 bytes")
+	}
+	if _, err := f.ReadAt(end[:], size-8); err != nil {
+		return err
+	}
+	if string(end[4:]) != "PAR1" {
+		return errors.New("it does not end with PAR1")
+	}
+	if n := int64(binary.LittleEndian.Uint32(end[:])); n > min(size-12, maxFooter) {
+		return fmt.Errorf("its footer would have %d bytes", n)
+	}
+	return nil
 }
 
 func unsigned(lt *format.LogicalType) bool {
