@@ -25,7 +25,7 @@ type Arm struct {
 	Guards guard.Settings
 	Prompt string   // system prompt; empty = the standard one
 	Models []string // the models that it runs on; nil = all of the suite
-	Levels []Level  // of a full-factorial arm: where it stands
+	Levels []Level  // of a factorial design's arm: where it stands
 }
 
 // Level is one value of one factor.

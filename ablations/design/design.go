@@ -14,7 +14,7 @@ import (
 // Design says how arms are made beside those that are written.
 type Design struct {
 	strictyaml.Pos
-	Kind   string   `yaml:"kind,required" doc:"explicit: only the arms that are written; leave-one-out: one arm per guard, that guard in shadow; one-at-a-time: one arm per level of a factor that differs from the base; full-factorial: one arm per combination of levels" enum:"explicit|leave-one-out|one-at-a-time|full-factorial"`
+	Kind   string   `yaml:"kind,required" doc:"explicit: only the arms that are written; leave-one-out: one arm per guard, that guard in shadow; one-at-a-time: one arm per level of a factor that differs from the base; full-factorial: one arm per combination of levels; fractional: half of the combinations of factors of two levels" enum:"explicit|leave-one-out|one-at-a-time|full-factorial|fractional"`
 	Base   string   `yaml:"base" doc:"an arm, or a profile; default: the first arm, else the profile default"`
 	Guards []string `yaml:"guards" doc:"of leave-one-out: the guards; default: every guard that the base enforces"`
 }
@@ -25,9 +25,10 @@ const (
 	LeaveOneOut   = "leave-one-out"
 	OneAtATime    = "one-at-a-time"
 	FullFactorial = "full-factorial"
+	Fractional    = "fractional"
 )
 
-var designs = []string{Explicit, LeaveOneOut, OneAtATime, FullFactorial}
+var designs = []string{Explicit, LeaveOneOut, OneAtATime, FullFactorial, Fractional}
 
 // UnmarshalNode implements strictyaml.Unmarshaler: a kind alone, or a mapping.
 func (d *Design) UnmarshalNode(n *strictyaml.Node) error {
@@ -73,14 +74,14 @@ func (e *expansion) design() error {
 	if d == nil {
 		d = &Design{Pos: e.s.Pos, Kind: Explicit}
 	}
-	varies := d.Kind == OneAtATime || d.Kind == FullFactorial
+	varies := d.Kind == OneAtATime || d.factorial()
 	switch {
 	case !slices.Contains(designs, d.Kind):
 		return d.Errorf("write one of "+strings.Join(designs, ", "), "no design %.60q", d.Kind)
 	case d.Kind == Explicit && (d.Base != "" || d.Guards != nil):
 		return d.Errorf("remove them, or choose another kind", "base and guards do nothing in an explicit design")
 	case !varies && len(e.s.Factors) > 0:
-		return e.s.at("factors").Errorf("write design: {kind: one-at-a-time} or {kind: full-factorial}, or remove them", "a design of kind %s has no factors", d.Kind)
+		return e.s.at("factors").Errorf("write design: {kind: one-at-a-time}, {kind: full-factorial} or {kind: fractional}, or remove them", "a design of kind %s has no factors", d.Kind)
 	case varies && len(e.s.Factors) == 0:
 		return d.Errorf("add factors", "a design of kind %s needs factors", d.Kind)
 	case varies && d.Guards != nil:
@@ -100,7 +101,7 @@ func (e *expansion) design() error {
 	case OneAtATime:
 		return e.oneAtATime(base)
 	}
-	return e.fullFactorial(d, base)
+	return e.factorial(d, base)
 }
 
 // base finds the arm that the design starts from. A profile that is no written
@@ -120,7 +121,7 @@ func (e *expansion) base(d *Design) (Arm, error) {
 		return Arm{}, d.Errorf("name one of the arms, or a profile: "+strings.Join(guard.Profiles(), ", "), "the design's base %.60q is no arm", name)
 	}
 	a := Arm{Name: name, Guards: set}
-	if d.Kind != FullFactorial {
+	if !d.factorial() {
 		e.arms = append(e.arms, a)
 	}
 	return a, nil
@@ -208,47 +209,6 @@ func silenced(a Arm, name string) Arm {
 		a.Guards, _ = a.Guards.With(name, guard.Shadow) // an unknown guard has no mode to set
 	}
 	return a
-}
-
-// fullFactorial adds one arm per combination of levels; the last factor changes
-// fastest.
-func (e *expansion) fullFactorial(d *Design, base Arm) error {
-	factors, err := e.factors()
-	if err != nil {
-		return err
-	}
-	n := 1
-	for i := range factors {
-		if n *= len(factors[i]); n > MaxArms {
-			return d.Errorf("use fewer factors or levels", "the factors make more than %d arms", MaxArms)
-		}
-		if f := &e.s.Factors[i]; f.Guard != "" && f.Param == "" {
-			e.compared[f.Guard] = true
-		}
-	}
-	at := make([]int, len(factors))
-	for range n {
-		arm := base
-		arm.Levels = make([]Level, len(factors))
-		parts := make([]string, len(factors))
-		for i, l := range factors {
-			f := &e.s.Factors[i]
-			if arm, err = f.set(arm, l[at[i]]); err != nil {
-				return err
-			}
-			arm.Levels[i] = Level{f.Name, l[at[i]].label}
-			parts[i] = f.Name + "-" + l[at[i]].label
-		}
-		arm.Name = armName(parts)
-		e.arms = append(e.arms, arm)
-		for i := len(at) - 1; i >= 0; i-- {
-			if at[i]++; at[i] < len(factors[i]) {
-				break
-			}
-			at[i] = 0
-		}
-	}
-	return nil
 }
 
 // factors checks the factors and returns their levels.
@@ -377,9 +337,14 @@ func (c *Comparison) check(arms map[string]*Arm, models []string) error {
 		return c.Errorf("name one of the arms", "the comparison's b is no arm: %.60q", c.B)
 	case c.A == c.B:
 		return c.Errorf("name two", "the arm %q is compared with itself", c.A)
-	case !slices.ContainsFunc(models, func(m string) bool { return a.On(m) && b.On(m) }):
-		return c.Errorf("let both run on one", "%s and %s have no model in common", c.A, c.B)
-	case c.Guard == "":
+	}
+	if _, _, ok := CrossModels(a, b); ok && c.Guard == "" {
+		return nil
+	}
+	if !slices.ContainsFunc(models, func(m string) bool { return a.On(m) && b.On(m) }) {
+		return c.Errorf("let both run on one, or each on one alone and leave guard out", "%s and %s have no model in common", c.A, c.B)
+	}
+	if c.Guard == "" {
 		return nil
 	}
 	diff := guard.Differ(a.Guards, b.Guards)
@@ -387,6 +352,15 @@ func (c *Comparison) check(arms map[string]*Arm, models []string) error {
 		return c.Errorf("leave guard out to compare whole arms", "%s and %s do not differ in the guard %s alone", c.A, c.B, c.Guard)
 	}
 	return nil
+}
+
+// CrossModels reports whether two arms each run on one model, and not on the
+// same: what compares them compares models too, paired by scenario alone.
+func CrossModels(a, b *Arm) (modelA, modelB string, ok bool) {
+	if len(a.Models) != 1 || len(b.Models) != 1 || a.Models[0] == b.Models[0] {
+		return "", "", false
+	}
+	return a.Models[0], b.Models[0], true
 }
 
 // Comparison is two arms to be compared, B - A. A is the base. With a Guard, the

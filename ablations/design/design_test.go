@@ -133,6 +133,36 @@ factors:
 	}
 }
 
+func TestFractional(t *testing.T) {
+	const factors = `factors:
+  - {name: a, guard: stuck, levels: [off, enforce]}
+  - {name: b, guard: spill, levels: [off, enforce]}
+  - {name: c, guard: retry, levels: [off, enforce]}
+`
+	arms, _ := expand(t, front+"design: {kind: fractional, base: default}\n"+factors)
+	want := []string{"a-off.b-off.c-enforce", "a-off.b-enforce.c-off", "a-enforce.b-off.c-off", "a-enforce.b-enforce.c-enforce"}
+	if diff := cmp.Diff(want, names(arms)); diff != "" {
+		t.Error(diff)
+	}
+	p := planOf(t, front+"design: {kind: fractional, base: default}\n"+factors)
+	if diff := cmp.Diff([]LockFactor{{"a", []string{"off", "enforce"}}, {"b", []string{"off", "enforce"}}, {"c", []string{"off", "enforce"}}}, p.Factors); diff != "" {
+		t.Error(diff)
+	}
+	if got := p.Aliases(); !strings.Contains(got, "resolution 3, I = a x b x c") || !strings.Contains(got, "c is the alias of a x b") {
+		t.Error(got)
+	}
+	if got := planOf(t, front+"design: {kind: full-factorial, base: default}\n"+factors).Aliases(); got != "" {
+		t.Errorf("a full factorial has no aliases: %s", got)
+	}
+	for _, c := range []struct{ text, want string }{
+		{"factors:\n  - {name: a, guard: stuck, levels: [off, enforce]}\n  - {name: b, guard: spill, levels: [off, enforce]}\n", "s.yaml:5:9: a fractional design needs 3 factors, not 2"},
+		{factors + "  - {name: d, guard: stuck, param: abort, levels: [4, 5, 6]}\n", "s.yaml:10:5: factor d has 3 levels; those of a fractional design have 2"},
+	} {
+		_, err := ParseSuite("s.yaml", []byte(front+"design: {kind: fractional, base: default}\n"+c.text))
+		wantError(t, c.text, err, c.want)
+	}
+}
+
 // The most arms that there may be: all of them are there, each once, each with a
 // name that is a file's, and each with other settings.
 func TestLargestFactorial(t *testing.T) {
@@ -256,8 +286,13 @@ scenarios: [builtin/*]
 models: [sim/weak, sim/strong]
 arms: [{name: a, models: [sim/weak]}, {name: b, models: [sim/strong]}]
 `
-	_, err = ParseSuite("s.yaml", []byte(text+"comparisons: [{a: a, b: b}]\n"))
+	if _, err = ParseSuite("s.yaml", []byte(text+"comparisons: [{a: a, b: b}]\n")); err != nil {
+		t.Errorf("each on one model: %v", err)
+	}
+	_, err = ParseSuite("s.yaml", []byte(text+"comparisons: [{a: a, b: b, guard: stuck}]\n"))
 	wantError(t, text, err, "s.yaml:6:15: a and b have no model in common")
+	_, err = ParseSuite("s.yaml", []byte(strings.Replace(text, "models: [sim/strong]}", "models: [sim/strong, sim/medium]}", 1)+"comparisons: [{a: a, b: b}]\n"))
+	wantError(t, text, err, `s.yaml:5:`)
 	_, err = ParseSuite("s.yaml", []byte(strings.Replace(text, "{name: b, models: [sim/strong]}", "{name: b, models: [sim/weak]}", 1)))
 	wantError(t, text, err, "s.yaml:4:9: no arm runs on the model sim/strong")
 }

@@ -37,6 +37,7 @@ type Lock struct {
 	ModelsFile  *LockModels    `yaml:"models_file,omitempty"`
 	Scenarios   []LockScenario `yaml:"scenarios"`
 	Prompts     []LockPrompt   `yaml:"prompts,omitempty"`
+	Factors     []LockFactor   `yaml:"factors,omitempty"` // of a factorial design
 	Arms        []LockArm      `yaml:"arms"`
 	Comparisons []Comparison   `yaml:"comparisons"`
 	Gates       []Gate         `yaml:"gates,omitempty"`
@@ -103,7 +104,7 @@ type LockArm struct {
 	Guards string   `yaml:"guards"`
 	Prompt string   `yaml:"prompt,omitempty"` // digest of its system prompt
 	Models []string `yaml:"models,omitempty"` // none = all
-	Levels []Level  `yaml:"levels,omitempty"` // of a full factorial
+	Levels []Level  `yaml:"levels,omitempty"` // of a factorial design
 	Digest string   `yaml:"digest,omitempty"` // over guards and prompt
 }
 
@@ -112,7 +113,7 @@ func (p *Plan) Lock() Lock {
 	s := p.Suite
 	l := Lock{Schema: LockSchema, Name: s.Name, Suite: s.Digest, Seed: s.Seed, Repetitions: s.Repetitions,
 		Concurrency: s.Concurrency, Coupling: s.Coupling, Errors: s.Errors.Allow, Models: s.Models,
-		Prices: lockPrices(s.Models), ModelsFile: s.cards.lock(s.Models), Comparisons: p.Comparisons, Gates: s.Gates}
+		Prices: lockPrices(s.Models), ModelsFile: s.cards.lock(s.Models), Comparisons: p.Comparisons, Gates: s.Gates, Factors: p.Factors}
 	if x := s.Limits; x != (Limits{Pos: x.Pos}) {
 		l.Limits = &LockLimits{Turns: x.Turns, ToolCalls: x.ToolCalls, Tokens: x.Tokens, CostMicroUSD: x.CostMicroUSD}
 		if x.Wall > 0 {

@@ -37,7 +37,7 @@ func PlanFromLock(l Lock, dir string) (*Plan, error) {
 	if s.cards, err = l.ModelsFile.cards(); err != nil {
 		return nil, err
 	}
-	p := &Plan{Suite: s, Comparisons: l.Comparisons}
+	p := &Plan{Suite: s, Comparisons: l.Comparisons, Factors: l.Factors}
 	if p.Arms, err = l.ArmList(); err != nil {
 		return nil, err
 	}

@@ -52,7 +52,8 @@ type Plan struct {
 	Scenarios   []*scenarios.Scenario // sorted by id; the suite's limits are in theirs
 	Arms        []Arm
 	Comparisons []Comparison
-	Trials      []Trial // in order of execution, block by block
+	Factors     []LockFactor // of a factorial design
+	Trials      []Trial      // in order of execution, block by block
 
 	// Shard and Shards say which part of the suite the trials are, from 1; both 0
 	// is the whole. They stand in no lock: the parts of one suite share one.
@@ -72,6 +73,9 @@ func NewPlan(s *Suite, list []*scenarios.Scenario) (*Plan, error) {
 		return nil, err
 	}
 	p := &Plan{Suite: s, Arms: arms, Comparisons: comps}
+	if p.Factors, err = s.crossed(); err != nil {
+		return nil, err
+	}
 	for _, sc := range list {
 		p.Scenarios = append(p.Scenarios, s.tighten(sc))
 		p.sources = append(p.sources, sourceOf(s.folder, sc))

@@ -29,7 +29,7 @@ type Suite struct {
 	Models      []string     `yaml:"models" doc:"provider/name; default: those that arms and factors name"`
 	Arms        []ArmSpec    `yaml:"arms" doc:"harness configurations, each a profile with changes"`
 	Design      *Design      `yaml:"design" doc:"how more arms are made: explicit (none), or a mapping with kind"`
-	Factors     []Factor     `yaml:"factors" doc:"what one-at-a-time and full-factorial vary"`
+	Factors     []Factor     `yaml:"factors" doc:"what one-at-a-time, full-factorial and fractional vary"`
 	Comparisons []Comparison `yaml:"comparisons" doc:"arms to be compared, besides those of the design"`
 	Gates       []Gate       `yaml:"gates" doc:"bounds that the results must keep"`
 	Repetitions int          `yaml:"repetitions" doc:"trials of each scenario, model and arm; default 1" min:"1" max:"100000"`

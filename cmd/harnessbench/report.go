@@ -1,10 +1,10 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -59,10 +59,6 @@ func summarise(dir string) (*report.Summary, error) {
 	if err != nil {
 		return nil, cli.WithCode(cli.Wrong, fmt.Errorf("%s is no run folder: %w", dir, err))
 	}
-	rows, err := readTrials(filepath.Join(dir, results.JournalFile))
-	if err != nil {
-		return nil, cli.WithCode(cli.CannotJudge, err)
-	}
 	meta := reportMeta(lock, results.RunID(lock.Name, raw))
 	cut, err := ablations.ReadCut(dir)
 	if err != nil {
@@ -72,10 +68,12 @@ func summarise(dir string) (*report.Summary, error) {
 		meta.Cut = append(meta.Cut, report.CutBlock{Scenario: b.Scenario, Harms: b.Harms, Model: b.Model,
 			Simulated: trial.IsSimulated(b.Model), Repetition: b.Repetition, Trials: b.Trials, Reason: cut.Reason})
 	}
-	if n := len(rows); n < planned(dir, lock) {
-		meta.Notes = append(meta.Notes, fmt.Sprintf("UNFINISHED: %d of %d planned trials have been run; the numbers are of these alone", n, planned(dir, lock)))
-	}
-	sum, err := report.Compute(meta, rows, nil)
+	sum, err := sumUp(dir, meta, func(n int) []string {
+		if want := planned(dir, lock); n < want {
+			return []string{fmt.Sprintf("UNFINISHED: %d of %d planned trials have been run; the numbers are of these alone", n, want)}
+		}
+		return nil
+	})
 	return sum, cli.WithCode(cli.CannotJudge, err)
 }
 
@@ -94,26 +92,44 @@ func planned(dir string, lock design.Lock) int {
 	return lock.Planned() - cut.Trials
 }
 
-// readTrials reads the trials of a journal, and no more of it.
-func readTrials(path string) (rows []results.Trial, err error) {
-	index, err := results.IndexJournal(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, index.Close()) }()
-	return index.Trials()
-}
-
 // reportMeta is what the suite knows and the rows do not say.
 func reportMeta(l design.Lock, id string) report.Meta {
-	m := report.Meta{RunID: id, Suite: l.Name, Seed: l.Seed, Repetitions: l.Repetitions, Models: l.Models}
+	m := report.Meta{RunID: id, Suite: l.Name, Seed: l.Seed, Repetitions: l.Repetitions, Models: l.Models, Factors: factorsOf(&l)}
 	for _, a := range l.Arms {
 		m.Arms = append(m.Arms, a.Name)
 	}
+	arm := func(name string) *design.Arm {
+		i := slices.IndexFunc(l.Arms, func(a design.LockArm) bool { return a.Name == name })
+		if i < 0 {
+			return &design.Arm{Name: name}
+		}
+		return &design.Arm{Name: name, Models: l.Arms[i].Models}
+	}
 	for _, c := range l.Comparisons {
-		m.Comparisons = append(m.Comparisons, report.Comparison{Guard: c.Guard, Base: c.A, Arm: c.B})
+		x := report.Comparison{Guard: c.Guard, Base: c.A, Arm: c.B, Margin: c.Margin}
+		if c.Guard == "" {
+			x.BaseModel, x.ArmModel, _ = design.CrossModels(arm(c.A), arm(c.B))
+		}
+		m.Comparisons = append(m.Comparisons, x)
 	}
 	return m
+}
+
+// factorsOf says where each arm of a factorial design stands.
+func factorsOf(l *design.Lock) []report.Factor {
+	var out []report.Factor
+	for _, f := range l.Factors {
+		x := report.Factor{Name: f.Name, Levels: f.Levels, ArmsAt: map[string]string{}}
+		for _, a := range l.Arms {
+			for _, at := range a.Levels {
+				if at.Factor == f.Name {
+					x.ArmsAt[a.Name] = at.Level
+				}
+			}
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 // clearStale removes what a killed publish left half written.

@@ -68,6 +68,8 @@ func holm(tests []*P) {
 	}
 }
 
+const outOfReachPrefix = "no outcome of "
+
 // outOfReach says when the scenarios are so few that no outcome could have been
 // significant: the least p value of n signs is 2^(1-n), and Holm multiplies the least of a
 // family by its size.
@@ -76,6 +78,6 @@ func (c *Contrast) outOfReach(family int) {
 	least := math.Ldexp(1, 1-n) * float64(family)
 	if c.Test.P != nil && least > 0.05 {
 		c.Test.Warnings = append(c.Test.Warnings,
-			fmt.Sprintf("no outcome of %s could reach p = 0.05 in a family of %s", plural(n, "scenario"), plural(family, "test")))
+			outOfReachPrefix+fmt.Sprintf("%s could reach p = 0.05 in a family of %s", plural(n, "scenario"), plural(family, "test")))
 	}
 }

@@ -51,10 +51,10 @@ func (c *Contrast) differs(s *Summary) string {
 	if e.Lo != nil && e.Hi != nil {
 		out += fmt.Sprintf(" [%+.2f, %+.2f]", *e.Lo, *e.Hi)
 	}
-	if p := c.Test.Adjusted; p != nil {
-		out += ", " + pValue(*p, " ")
+	if p := c.Test; p.P != nil && p.Adjusted != nil {
+		out += ", " + pValue(*p.P, " ")
 		if i := slices.IndexFunc(s.Families, func(f Family) bool { return f.Name == FamilyOverAll }); i >= 0 && s.Families[i].Tests > 1 {
-			out += fmt.Sprintf(" (%s over %d tests)", s.Families[i].Method, s.Families[i].Tests)
+			out += fmt.Sprintf(" (%s after %s over %d tests)", strings.TrimPrefix(pValue(*p.Adjusted, " "), "p = "), s.Families[i].Method, s.Families[i].Tests)
 		}
 	}
 	if e.Lo == nil || e.Hi == nil || *e.Lo <= 0 && *e.Hi >= 0 {
