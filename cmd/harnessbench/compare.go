@@ -129,7 +129,7 @@ func compareInputs(a *app, cmd *cobra.Command, args []string, f compareFlags) er
 	case err != nil:
 		return cli.WithCode(cli.CannotJudge, err)
 	}
-	r.Notes = append(notes, r.Notes...)
+	r.Notes = append(append([]string{}, notes...), r.Notes...)
 	code, said := judge(r, conditions)
 	if err := writeComparison(a, r, f.format); err != nil {
 		return err

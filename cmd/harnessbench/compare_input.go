@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/harnessbench/harnessbench/ablations"
 	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/compare"
@@ -117,38 +118,70 @@ func readRun(dir, name string) (compare.Input, []string, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return in, nil, cli.WithCode(cli.Wrong, err)
 	}
-	rows, err := readTrials(filepath.Join(dir, results.JournalFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		rows, _, err = parquet.ReadTrials(filepath.Join(dir, "parquet", parquet.TrialsFile))
-	}
+	err = eachTrial(dir, newRunRows(&in).add)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return in, nil, cli.Usagef("name the folder that run printed, or a table", "%s is no run folder: it has neither %s nor parquet/%s", dir, results.JournalFile, parquet.TrialsFile)
 	case err != nil:
 		return in, nil, cli.WithCode(cli.CannotJudge, err)
-	case len(rows) == 0:
+	case len(in.Rows) == 0:
 		return in, nil, &cli.Exit{Code: cli.CannotJudge, Err: fmt.Errorf("%s has no trials", dir), Hint: "take the run up with run --resume"}
-	}
-	seen := map[string]bool{}
-	for i := range rows {
-		t := &rows[i]
-		in.Rows = append(in.Rows, tableRow(t))
-		in.Simulated[t.Model] = t.Simulated
-		in.Digests[t.Scenario] = t.ScenarioDigest
-		if t.Harms {
-			in.Harms[t.Scenario] = true
-		}
-		if !seen[t.Scenario] {
-			seen[t.Scenario] = true
-			in.Scenarios = append(in.Scenarios, t.Scenario)
-		}
 	}
 	importer.SortRows(in.Rows)
 	var notes []string
-	if n := planned(dir, lock); len(rows) < n {
-		notes = append(notes, fmt.Sprintf("UNFINISHED: %d of %d planned trials of %s have been run; the numbers are of these alone", len(rows), n, name))
+	if n := planned(dir, lock); len(in.Rows) < n {
+		notes = append(notes, fmt.Sprintf("UNFINISHED: %d of %d planned trials of %s have been run; the numbers are of these alone", len(in.Rows), n, name))
 	}
 	return in, notes, nil
+}
+
+// eachTrial reads the trials of a run folder one at a time.
+func eachTrial(dir string, do func(*results.Trial) error) error {
+	err := eachEntry(filepath.Join(dir, results.JournalFile), do)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	_, err = parquet.ScanTrials(filepath.Join(dir, ablations.ParquetDir, parquet.TrialsFile), func(batch []results.Trial) error {
+		for i := range batch {
+			if err := do(&batch[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// runRows takes in the trials of a run.
+type runRows struct {
+	in    *compare.Input
+	names map[string]string
+}
+
+func newRunRows(in *compare.Input) *runRows { return &runRows{in, map[string]string{}} }
+
+func (r *runRows) name(s string) string {
+	if v, ok := r.names[s]; ok {
+		return v
+	}
+	s = strings.Clone(s) // it may be a part of a larger text
+	r.names[s] = s
+	return s
+}
+
+func (r *runRows) add(t *results.Trial) error {
+	row := tableRow(t)
+	row.Scenario, row.Model, row.Arm = r.name(row.Scenario), r.name(row.Model), r.name(row.Arm)
+	r.in.Rows = append(r.in.Rows, row)
+	r.in.Simulated[row.Model] = t.Simulated
+	if _, seen := r.in.Digests[row.Scenario]; !seen {
+		r.in.Digests[row.Scenario] = strings.Clone(t.ScenarioDigest)
+		r.in.Scenarios = append(r.in.Scenarios, row.Scenario)
+	}
+	if t.Harms {
+		r.in.Harms[row.Scenario] = true
+	}
+	return nil
 }
 
 // tableRow keeps of a trial what a comparison needs.

@@ -98,7 +98,7 @@ func (c *Comparison) money(e *evidence, seed uint64) {
 	}
 	r, _ := stats.Ratio(e.costA, e.costB)
 	c.CostRatio, c.CostRatioCI = r.Value, open(r)
-	r = stats.PerPassRatio(e.totalA, e.totalB, stats.BootstrapDraws, seedOf(seed, "cost of a pass"))
+	r = stats.PerPassRatio(e.totalA, e.totalB, stats.BootstrapDraws, seedOf(seed, "cost and passes"))
 	c.PassRatio, c.PassRatioCI = r.Value, open(r)
 }
 
