@@ -213,6 +213,10 @@ func tableRow(t *results.Trial) importer.TableRow {
 // of their paths as that takes.
 func inputNames(paths []string) []string {
 	names := make([]string, len(paths))
+	if len(paths) == 2 && filepath.Clean(paths[0]) == filepath.Clean(paths[1]) {
+		name := shortName(paths[0], 1)
+		return []string{name, name + "#2"}
+	}
 	for parts := 1; parts <= 8; parts++ {
 		for i, p := range paths {
 			names[i] = shortName(p, parts)

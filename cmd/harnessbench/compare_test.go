@@ -18,6 +18,7 @@ import (
 	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/compare"
 	"github.com/harnessbench/harnessbench/results"
+	"github.com/harnessbench/harnessbench/results/importer"
 	"github.com/harnessbench/harnessbench/results/report"
 )
 
@@ -278,5 +279,19 @@ func TestCompareSchema(t *testing.T) {
 				t.Errorf("%s: %q for %q is valid", name, change[1], change[0])
 			}
 		}
+	}
+}
+
+// docs/compare.md lists the fields and names that are understood.
+func TestCompareDoc(t *testing.T) {
+	doc := docFile(t, "compare.md")
+	for _, f := range importer.TableFields() {
+		row := fmt.Sprintf("| `%s` | %s |", f, strings.Join(importer.TableAliases(f), ", "))
+		if !strings.Contains(doc, row) {
+			t.Errorf("docs/compare.md lacks the row %s", row)
+		}
+	}
+	if names := strings.Join(compare.Names, " "); !strings.Contains(doc, "`"+names+"`") {
+		t.Errorf("docs/compare.md lacks the names %s", names)
 	}
 }
