@@ -345,9 +345,9 @@ func (b *tableBuilder) rowError(r *TableRow, text string) error {
 	return b.at(int(r.Line), 1, errors.New(text))
 }
 
-// SortRows puts rows into the order of a [Table]; equal ones keep theirs.
+// SortRows puts rows into the order of a [Table], equal ones into that of their lines.
 func SortRows(rows []TableRow) {
-	slices.SortStableFunc(rows, func(x, y TableRow) int { return compareRows(&x, &y) })
+	slices.SortFunc(rows, func(x, y TableRow) int { return cmp.Or(compareRows(&x, &y), cmp.Compare(x.Line, y.Line)) })
 }
 
 func compareRows(x, y *TableRow) int {
