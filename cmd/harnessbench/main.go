@@ -69,6 +69,7 @@ the model, runs its tools, stops it, retries it, and decides whether it is done.
 
 // commands lists the commands in the order of their names.
 var commands = []func(*app) *cobra.Command{
+	newCompare,
 	newCompletion,
 	newDiff,
 	newFork,

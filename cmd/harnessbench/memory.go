@@ -12,8 +12,11 @@ const readerMemory = 160 << 20
 
 // frugal tells the garbage collector to hold the memory of a reading command
 // down, unless GOMEMLIMIT says what to do.
-func frugal() {
+func frugal() { limitMemory(readerMemory) }
+
+// limitMemory is the same for any bound, in bytes.
+func limitMemory(n int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(readerMemory)
+		debug.SetMemoryLimit(n)
 	}
 }

@@ -73,6 +73,9 @@ func (m *schemaMaker) structure(t reflect.Type) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for i := range t.NumField() {
 		f := t.Field(i)
+		if !f.IsExported() {
+			continue
+		}
 		name, opt, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" || name == "-" {
 			m.t.Errorf("%s.%s has no JSON name", t.Name(), f.Name)
@@ -105,10 +108,12 @@ func (m *schemaMaker) of(t reflect.Type) map[string]any {
 		return m.structure(t)
 	case reflect.Pointer:
 		s := m.of(t.Elem())
-		if t.Elem().Kind() != reflect.Struct {
-			s["type"] = []any{s["type"], "null"}
+		if t.Elem().Kind() != reflect.Struct || strings.HasSuffix(t.Elem().PkgPath(), "/compare") {
+			s["type"] = []any{s["type"], "null"} // there absent members are null; elsewhere they are left out
 		}
 		return s
+	case reflect.Array:
+		return map[string]any{"type": "array", "items": m.of(t.Elem()), "minItems": t.Len(), "maxItems": t.Len()}
 	case reflect.Slice:
 		return map[string]any{"type": "array", "items": m.of(t.Elem())}
 	case reflect.Map:

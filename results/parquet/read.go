@@ -92,6 +92,9 @@ func scanFile[T any](path, table string, fn func([]T) error) (runID string, err 
 	if err != nil {
 		return "", fmt.Errorf("read table: %w", err)
 	}
+	if err := checkFooter(f, st.Size()); err != nil {
+		return "", fmt.Errorf("read %s: not a Parquet file: %w", path, err)
+	}
 	pf, err := pq.OpenFile(f, st.Size(), pq.SkipBloomFilters(true))
 	if err != nil {
 		return "", fmt.Errorf("read %s: not a Parquet file: %w", path, err)

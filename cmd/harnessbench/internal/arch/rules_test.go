@@ -80,7 +80,7 @@ var allowed = []row{
 	{"results/pricing", "scenarios/strictyaml", "prices over counts; price files are strict YAML"},
 	{"results/parquet", "results", "rows to tables"},
 	{"results/report", "results results/stats results/pricing", "rows to summaries"},
-	{"results/importer", "results results/pricing recorder/session loop/model loop/event graders", "other tools' sessions and tables become ours"},
+	{"results/importer", "results results/parquet results/pricing recorder/session loop/model loop/event graders", "other tools' sessions and tables become ours"},
 
 	{"ablations/trial", "loop/... recorder recorder/session graders graders/check scenarios scenarios/... results results/pricing",
 		"scenario + arm + model -> a ready loop"},
@@ -93,6 +93,8 @@ var allowed = []row{
 	{"cmd/harnessbench", "...", "the program ties everything together"},
 	{"cmd/harnessbench/internal/cli", "-", "helpers of the commands know no domain"},
 	{"cmd/harnessbench/internal/arch", "-", "rules about packages import none"},
+	{"cmd/harnessbench/internal/expr", "-", "conditions over named numbers"},
+	{"cmd/harnessbench/internal/compare", "cmd/harnessbench/internal/cli results/importer results/pricing results/report results/stats", "tables of trials to comparisons"},
 	{"cmd/harnessbench/internal/render", "cmd/harnessbench/internal/cli replayer recorder/wire/tape results/report", "reports of replays and runs for people and CI systems"},
 }
 
