@@ -151,12 +151,17 @@ func (p *printer) head(s *Summary) {
 	if s.Harms != nil {
 		scenarios += fmt.Sprintf(" + %d tagged harms", len(s.Harms.Scenarios))
 	}
-	line := fmt.Sprintf("%s x %s x %s x %s = %s",
-		scenarios, plural(len(s.Models), "model"), plural(len(s.Arms), "arm"), plural(s.Repetitions, "repetition"), plural(s.Trials, "trial"))
-	if s.CutTrials > 0 {
-		line = fmt.Sprintf("%s x %s x %s x %s: %s",
-			scenarios, plural(len(s.Models), "model"), plural(len(s.Arms), "arm"), plural(s.Repetitions, "repetition"), plural(s.Trials, "trial"))
+	ids := len(s.Main.Scenarios)
+	if s.Harms != nil {
+		ids += len(s.Harms.Scenarios)
 	}
+	// Arms that run on some models only, and blocks that were cut, make fewer.
+	sign := " ="
+	if ids*len(s.Models)*len(s.Arms)*s.Repetitions != s.Trials {
+		sign = ":"
+	}
+	line := fmt.Sprintf("%s x %s x %s x %s%s %s",
+		scenarios, plural(len(s.Models), "model"), plural(len(s.Arms), "arm"), plural(s.Repetitions, "repetition"), sign, plural(s.Trials, "trial"))
 	if s.Errored > 0 {
 		line += fmt.Sprintf(", %s errored", thousands(int64(s.Errored)))
 	}
