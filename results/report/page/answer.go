@@ -1,0 +1,185 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/harnessbench/harnessbench/results/report"
+)
+
+// answer is the page's first part: what each guard did, in words.
+type answer struct {
+	Models []string // columns of the table at a glance
+	Rows   []glance
+	Cards  []card
+	Left   int // guards that were left out
+}
+
+// glance is one guard over all models.
+type glance struct {
+	Guard, What string
+	Cells       []glanceCell
+}
+
+type glanceCell struct {
+	Mark, Word, Class string
+	More              string // of cost and of scenarios tagged harms
+}
+
+// card lists the guards of one answer.
+type card struct {
+	Title, Rule, Class, Empty string
+	Guards                    []cardGuard
+}
+
+type cardGuard struct {
+	Guard, What string
+	Lines       []string
+}
+
+// said is one guard with all of its contrasts.
+type said struct {
+	guard       string
+	main, harms []*report.Contrast
+}
+
+// byGuard groups contrasts by guard: those that did most first.
+func byGuard(s *report.Summary) []*said {
+	var out []*said
+	at := map[string]*said{}
+	get := func(guard string) *said {
+		if at[guard] == nil {
+			at[guard] = &said{guard: guard}
+			out = append(out, at[guard])
+		}
+		return at[guard]
+	}
+	for i := range s.Main.Guards {
+		g := get(s.Main.Guards[i].Guard)
+		g.main = append(g.main, &s.Main.Guards[i])
+	}
+	if s.Harms != nil {
+		for i := range s.Harms.Guards {
+			g := get(s.Harms.Guards[i].Guard)
+			g.harms = append(g.harms, &s.Harms.Guards[i])
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *said) int {
+		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.guard, b.guard))
+	})
+	return out
+}
+
+// weight sorts guards: the largest effect of any model first, never measured last.
+func (g *said) weight() float64 {
+	w := -2.0
+	for _, c := range g.main {
+		if e, _ := primary(c); c.Measured && e.Value != nil {
+			w = max(w, *e.Value)
+		}
+	}
+	return w
+}
+
+func newAnswer(s *report.Summary, what map[string]string) *answer {
+	guards := byGuard(s)
+	if len(guards) == 0 {
+		return nil
+	}
+	a := &answer{}
+	if len(guards) > maxRows {
+		a.Left, guards = len(guards)-maxRows, guards[:maxRows]
+	}
+	for _, m := range s.Models {
+		if slices.ContainsFunc(guards, func(g *said) bool { return on(g.main, m.Model) != nil || on(g.harms, m.Model) != nil }) {
+			a.Models = append(a.Models, modelName(m.Model, m.Simulated))
+			for i, g := range guards {
+				if i == len(a.Rows) {
+					a.Rows = append(a.Rows, glance{Guard: name(g.guard), What: sentence(what[g.guard])})
+				}
+				a.Rows[i].Cells = append(a.Rows[i].Cells, look(on(g.main, m.Model), on(g.harms, m.Model)))
+			}
+		}
+	}
+	a.Cards = cards(guards, what)
+	return a
+}
+
+// on finds the first contrast on a model.
+func on(list []*report.Contrast, model string) *report.Contrast {
+	i := slices.IndexFunc(list, func(c *report.Contrast) bool { return c.Model == model })
+	if i < 0 {
+		return nil
+	}
+	return list[i]
+}
+
+func look(c, harms *report.Contrast) glanceCell {
+	cell := glanceCell{Mark: dash, Word: "not compared", Class: "none"}
+	if c != nil {
+		st := states[judge(c)]
+		cell = glanceCell{Mark: st.Mark, Word: st.Word, Class: st.Class}
+		if e, _ := primary(c); e.Value != nil && c.Measured {
+			cell.More = diff(e.Value)
+		}
+		if p := judgePrice(c); c.Measured && (p == dearer || p == cheaper) {
+			cell.More += ", " + prices[p] + " " + factor(c.CostRatio.Estimate.Value)
+		}
+	}
+	if harms != nil && harms.Measured {
+		if e, _ := primary(harms); e.Value != nil && *e.Value < 0 {
+			cell.More += "; " + diff(e.Value) + " in harms"
+		}
+	}
+	return cell
+}
+
+// cards sorts guards into four answers. A guard may stand in more than one: it
+// can help and cost, and do one thing on one model and another elsewhere.
+func cards(guards []*said, what map[string]string) []card {
+	out := []card{
+		{Title: "Helped", Class: "up", Rule: "Pass rate up where it fired: the 95 % interval lies above 0 and the adjusted p is below 0.05.", Empty: "No guard, with certainty."},
+		{Title: "Cost something", Class: "down", Rule: "Pass rate down by the same rule, or a trial dearer: the 95 % interval of the cost ratio lies above 1.", Empty: "No guard, with certainty."},
+		{Title: "No clear effect", Class: "flat", Rule: "It fired, and the data cannot tell its effect on the pass rate from none. That is no proof of no effect, unless it says so.", Empty: "No guard."},
+		{Title: "Not measured", Class: "none", Rule: "It never fired in a graded trial, so nothing is known of it.", Empty: "Every guard fired."},
+	}
+	for _, g := range guards {
+		var lines [4][]string
+		for _, c := range g.main {
+			g.sort(c, "", &lines)
+		}
+		for _, c := range g.harms {
+			if c.Measured {
+				g.sort(c, " in scenarios built to show harm", &lines)
+			}
+		}
+		for i, l := range lines {
+			if len(l) > 0 {
+				out[i].Guards = append(out[i].Guards, cardGuard{Guard: name(g.guard), What: sentence(what[g.guard]), Lines: l})
+			}
+		}
+	}
+	return out
+}
+
+// sort puts one contrast's line where it belongs.
+func (g *said) sort(c *report.Contrast, where string, lines *[4][]string) {
+	at := modelName(c.Model, c.Simulated) + where
+	put := func(i int, text string) { lines[i] = append(lines[i], at+text) }
+	st, p := judge(c), judgePrice(c)
+	tail := "; " + priceWords(c)
+	switch st {
+	case helped:
+		put(0, ": "+effectWords(c)+tail)
+	case hurt:
+		put(1, ": "+effectWords(c)+tail)
+	case unmeasured:
+		put(3, "")
+	default:
+		put(2, fmt.Sprintf(": %s: %s%s", states[st].Word, effectWords(c), tail))
+	}
+	if p == dearer && st != unmeasured && st != hurt {
+		put(1, ": dearer: "+priceWords(c))
+	}
+}
