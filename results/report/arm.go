@@ -2,12 +2,11 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
 
-	"github.com/harnessbench/harnessbench/results"
-	"github.com/harnessbench/harnessbench/results/pricing"
 	"github.com/harnessbench/harnessbench/results/stats"
 )
 
@@ -16,33 +15,19 @@ const maxK = 10
 
 // armSummary sums up one cell. Scenarios of the section that the cell did not
 // run count as scenarios without graded trials, so that the warning is given.
-func armSummary(m Model, name string, scenarios []string, byScenario map[string][]*results.Trial, reps, cut int) Arm {
-	a := Arm{Model: m.Model, Simulated: m.Simulated, Arm: name, Cut: cut,
-		PassHat: map[string]*float64{}, PassAt: map[string]*float64{}, Errors: map[string]int{}, ByK: []K{}}
-	counts := make([]stats.Counts, 0, len(scenarios))
-	var all []*results.Trial
-	for _, id := range scenarios {
-		c := stats.Counts{ID: id}
-		for _, t := range byScenario[id] {
-			all = append(all, t)
-			c.Graded += count(t.Graded())
-			c.Passed += count(t.Graded() && t.Verdict == results.Pass)
-			a.Errored += count(t.Errored)
-			a.Ungraded += count(!t.Graded())
-			if t.Errored {
-				a.Errors[*t.ErrorClass]++
-			}
-		}
-		counts = append(counts, c)
-	}
-	a.Trials = len(all)
-	a.rates(counts, reps)
-	a.RateMin, a.RateMax = rateBounds(scenarios, byScenario)
-	a.Usage = tokens(all)
+func armSummary(m Model, name string, runs *armRuns, reps, cut int, outcomes []string) Arm {
+	y := runs.tally
+	a := Arm{Model: m.Model, Simulated: m.Simulated, Arm: name, Cut: cut, Trials: y.trials, Errored: y.errored,
+		PassHat: map[string]*float64{}, PassAt: map[string]*float64{}, Errors: maps.Clone(y.errors), ByK: []K{}}
+	a.rates(runs.counts, reps)
+	a.Ungraded = a.Trials - a.Graded
+	a.RateMin, a.RateMax = rateBounds(runs)
+	a.Usage = tokens(y)
 	a.Tokens = a.Usage.Total
-	a.money(all)
-	a.Time = times(all)
-	a.Outcomes = outcomes(all)
+	a.money(runs)
+	a.Time = times(y)
+	a.Outcomes = outcomeCounts(y, outcomes)
+	a.ByScenario = byScenario(runs.totals)
 	return a
 }
 
@@ -53,6 +38,7 @@ func (a *Arm) rates(counts []stats.Counts, reps int) {
 	a.Scenarios, a.Graded, a.Passed = r.Scenarios, r.Graded, r.Passed
 	a.Rate, a.CI, a.CIMethod, a.N, a.Warnings = e.Value, interval(e.Lo, e.Hi), e.Method, e.N, e.Warnings
 	a.SEClustered, a.SENaive, a.CINaive = r.SEClustered, r.SENaive, interval(r.NaiveLo, r.NaiveHi)
+	a.ICC = stats.ICC(counts).Value
 	for k := 1; k <= min(reps, maxK); k++ {
 		x := K{k, estimate(stats.PassHat(counts, k)), estimate(stats.PassAt(counts, k))}
 		a.ByK = append(a.ByK, x)
@@ -80,9 +66,9 @@ func interval(lo, hi *float64) *Interval {
 }
 
 // money sets costs. A cost that is unknown in one trial is unknown in all.
-func (a *Arm) money(ts []*results.Trial) {
-	a.CostUSD = money(ts, func(t *results.Trial) *float64 { return t.CostUSD })
-	a.SpentUSD = money(ts, func(t *results.Trial) *float64 { return t.SpentUSD })
+func (a *Arm) money(runs *armRuns) {
+	a.CostUSD = money(runs.runs, func(r *run) *float64 { return &r.cost })
+	a.SpentUSD = money(runs.runs, func(r *run) *float64 { return &r.spent })
 	if a.CostUSD != nil && a.Trials > 0 {
 		per := *a.CostUSD / float64(a.Trials)
 		a.CostPerTrial = &per
@@ -98,31 +84,30 @@ func (a *Arm) money(ts []*results.Trial) {
 	default:
 		a.CostOfPass, a.CostOfPassState = usd, Known
 	}
+	if a.CostUSD == nil || a.Graded == 0 {
+		return
+	}
+	if c := stats.CostPerPass(ran(runs.totals)); c.Lo != nil || c.Hi != nil {
+		a.CostOfPassCI = &OpenInterval{c.Lo, c.Hi}
+	}
 }
 
-// sum adds what get gives of each trial: nil when it is unknown in one, or there
-// is none.
-func sum(ts []*results.Trial, get func(*results.Trial) *int64) *int64 {
-	var n int64
-	for _, t := range ts {
-		p := get(t)
-		if p == nil || *p > math.MaxInt64-n {
-			return nil
-		}
-		n += *p
-	}
-	if len(ts) == 0 {
-		return nil
-	}
-	return &n
+// ran leaves out scenarios in which nothing was run.
+func ran(in []stats.Totals) []stats.Totals {
+	return slices.DeleteFunc(slices.Clone(in), func(t stats.Totals) bool { return t.Trials == 0 })
 }
 
-func times(ts []*results.Trial) Time {
-	t := Time{
-		ModelUS: sum(ts, func(t *results.Trial) *int64 { return t.ModelUS }),
-		ToolUS:  sum(ts, func(t *results.Trial) *int64 { return t.ToolUS }),
-		WaitUS:  sum(ts, func(t *results.Trial) *int64 { return t.WaitUS }),
+// byScenario shows the totals of the scenarios that were run.
+func byScenario(in []stats.Totals) []ScenarioCell {
+	out := make([]ScenarioCell, 0, len(in))
+	for _, t := range ran(in) {
+		out = append(out, ScenarioCell{t.ID, t.Trials, t.Graded, t.Passed, t.CostUSD})
 	}
+	return out
+}
+
+func times(y *tally) Time {
+	t := Time{ModelUS: y.modelUS.value(), ToolUS: y.toolUS.value(), WaitUS: y.waitUS.value()}
 	if t.ModelUS == nil || t.ToolUS == nil || t.WaitUS == nil {
 		return t
 	}
@@ -137,21 +122,12 @@ func times(ts []*results.Trial) Time {
 
 // rateBounds gives the pass rate if all ungraded trials had failed, and if all
 // had passed.
-func rateBounds(scenarios []string, byScenario map[string][]*results.Trial) (lo, hi *float64) {
+func rateBounds(a *armRuns) (lo, hi *float64) {
 	var low, high float64
 	n := 0.0
-	for _, id := range scenarios {
-		ts := byScenario[id]
-		if len(ts) == 0 {
-			continue
-		}
-		passed, unknown := 0, 0
-		for _, t := range ts {
-			passed += count(t.Verdict == results.Pass)
-			unknown += count(!t.Graded())
-		}
-		low += float64(passed) / float64(len(ts))
-		high += float64(passed+unknown) / float64(len(ts))
+	for _, t := range ran(a.totals) {
+		low += float64(t.Passed) / float64(t.Trials)
+		high += float64(t.Passed+t.Trials-t.Graded) / float64(t.Trials)
 		n++
 	}
 	if n == 0 {
@@ -161,13 +137,8 @@ func rateBounds(scenarios []string, byScenario map[string][]*results.Trial) (lo,
 	return &low, &high
 }
 
-func tokens(ts []*results.Trial) Tokens {
-	out := Tokens{
-		InputUncached: sum(ts, func(t *results.Trial) *int64 { return t.InputUncached }),
-		CacheRead:     sum(ts, func(t *results.Trial) *int64 { return t.CacheRead }),
-		CacheWrite:    sum(ts, func(t *results.Trial) *int64 { return t.CacheWrite }),
-		Output:        sum(ts, func(t *results.Trial) *int64 { return t.Output }),
-	}
+func tokens(y *tally) Tokens {
+	out := Tokens{InputUncached: y.input.value(), CacheRead: y.read.value(), CacheWrite: y.write.value(), Output: y.output.value()}
 	total := int64(0)
 	for _, p := range []*int64{out.InputUncached, out.CacheRead, out.CacheWrite, out.Output} {
 		if p == nil || *p > math.MaxInt64-total {
@@ -179,29 +150,10 @@ func tokens(ts []*results.Trial) Tokens {
 	return out
 }
 
-// money adds amounts; nil when one is unknown, or there is none.
-func money(ts []*results.Trial, get func(*results.Trial) *float64) *float64 {
-	if len(ts) == 0 {
-		return nil
-	}
-	amounts := make([]*float64, len(ts))
-	for i, t := range ts {
-		amounts[i] = get(t)
-	}
-	return pricing.Sum(amounts)
-}
-
-func outcomes(ts []*results.Trial) []OutcomeCount {
+func outcomeCounts(y *tally, names []string) []OutcomeCount {
 	out := []OutcomeCount{}
-	for _, t := range ts {
-		at := slices.IndexFunc(out, func(o OutcomeCount) bool { return o.Outcome == t.Outcome })
-		if at < 0 {
-			at = len(out)
-			out = append(out, OutcomeCount{Outcome: t.Outcome})
-		}
-		out[at].Trials++
-		out[at].Backstop += count(t.Backstop)
-		out[at].Passed += count(t.Graded() && t.Verdict == results.Pass)
+	for i, o := range y.outcomes {
+		out = append(out, OutcomeCount{Outcome: names[i], Trials: o.trials, Backstop: o.backstop, Passed: o.passed})
 	}
 	slices.SortFunc(out, func(a, b OutcomeCount) int {
 		return cmp.Or(cmp.Compare(b.Trials, a.Trials), cmp.Compare(a.Outcome, b.Outcome))
@@ -209,10 +161,65 @@ func outcomes(ts []*results.Trial) []OutcomeCount {
 	return out
 }
 
+// fewArmsToDraw is up to how many arms a section's bootstrap has all its draws: its time
+// grows with their square.
+const fewArmsToDraw = 100
+
+// draw resamples the scenarios once for all arms of all models of a section of which cost
+// and passes are known, so that all that is said of cost comes from the same draws.
+func (p *pool) draw(arms []Arm, seed uint64) {
+	var in []stats.ArmTotals
+	p.drawn = map[cell]int{}
+	for i := range arms {
+		if a := &arms[i]; a.Graded > 0 && a.CostUSD != nil {
+			p.drawn[cell{a.Model, a.Arm}] = len(in)
+			in = append(in, stats.ArmTotals{Name: a.Model + "/" + a.Arm, Scenarios: p.of(a.Model, a.Arm).totals})
+		}
+	}
+	if len(in) == 0 {
+		return
+	}
+	draws := stats.BootstrapDraws
+	if len(in) > fewArmsToDraw {
+		draws /= 10
+	}
+	p.draws = stats.Resample(in, draws, seedOf(seed, "cost and passes"))
+	points := p.draws.Frontier()
+	for i := range arms {
+		a := &arms[i]
+		if at, ok := p.drawn[cell{a.Model, a.Arm}]; ok {
+			f := &points[at]
+			a.Frontier, a.FrontierShare, a.BeatenBy = &f.On, f.Share, f.Beaten
+		}
+	}
+}
+
+// seedOf gives the draws of one purpose a seed of their own: equal runs get equal draws.
+func seedOf(seed uint64, purpose string) uint64 {
+	const prime = 1099511628211 // FNV-1a
+	h := uint64(14695981039346656037) ^ seed*0x9e3779b97f4a7c15
+	for _, c := range []byte(purpose) {
+		h = (h ^ uint64(c)) * prime
+	}
+	return h
+}
+
 func estimate(e stats.Estimate) Estimate {
-	out := Estimate{Value: e.Value, Lo: e.Lo, Hi: e.Hi, Method: e.Method, N: e.N, Warnings: []string{}}
-	for _, w := range e.Warnings {
-		out.Warnings = append(out.Warnings, string(w))
+	return Estimate{Value: finite(e.Value), Lo: finite(e.Lo), Hi: finite(e.Hi), Method: e.Method, N: e.N, Warnings: warnings(e.Warnings)}
+}
+
+func warnings(in []stats.Warning) []string {
+	out := []string{}
+	for _, w := range in {
+		out = append(out, string(w))
 	}
 	return out
+}
+
+// finite drops what JSON has no word for.
+func finite(v *float64) *float64 {
+	if v == nil || math.IsInf(*v, 0) || math.IsNaN(*v) {
+		return nil
+	}
+	return v
 }

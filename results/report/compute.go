@@ -3,181 +3,174 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/harnessbench/harnessbench/results"
 )
 
-// cell names the trials of one model in one arm.
-type cell struct{ model, arm string }
-
-// pool is one section's trials, ready to be counted.
-type pool struct {
-	scenarios []string                             // sorted
-	cells     map[cell]map[string][]*results.Trial // by scenario, in order of repetition
-	cut       map[string]int                       // blocks that were cut, by model
-}
-
-// Compute summarises a run. Rows may come in any order; it is an error when
-// two trials have the same key, a row is invalid, a verdict belongs to no
-// trial, or a comparison names an arm that the meta does not list.
+// Compute summarises rows that are in memory. They may come in any order and stay as they
+// are; it is an error when two trials have the same key, a row is invalid, a verdict
+// belongs to no trial, or a comparison names an arm that the meta does not list. For rows
+// that come one at a time there is [Accumulator].
 func Compute(meta Meta, trials []results.Trial, verdicts []results.Verdict) (*Summary, error) {
-	rows := trials
-	if !slices.IsSortedFunc(rows, func(a, b results.Trial) int { return a.Key().Compare(b.Key()) }) {
-		rows = slices.Clone(trials) // the caller's order stays
-		results.SortTrials(rows)
-	}
-	if err := check(meta, rows, verdicts); err != nil {
+	x, err := NewAccumulator(meta)
+	if err != nil {
 		return nil, err
 	}
-	s := &Summary{
-		Schema: Schema, RunID: meta.RunID, Suite: meta.Suite, Seed: meta.Seed, Repetitions: meta.Repetitions,
-		Models: models(meta, rows), Arms: arms(meta, rows), Trials: len(rows),
-		Errors: errorCounts(rows), Cut: cutCounts(meta.Cut), Notes: slices.Concat([]string{}, meta.Notes),
-	}
-	for _, c := range meta.Cut {
-		s.CutTrials += c.Trials
-	}
-	for i := range rows {
-		t := &rows[i]
-		s.Graded += count(t.Graded())
-		s.Errored += count(t.Errored)
-		s.Ungraded += count(!t.Graded())
-		s.Volatile += count(t.Volatile)
-	}
-	if s.Repetitions <= 0 {
-		for i := range rows {
-			s.Repetitions = max(s.Repetitions, rows[i].Repetition+1)
+	for i := range trials {
+		if err := x.Add(&trials[i]); err != nil {
+			return nil, err
 		}
 	}
-	s.Main = section(meta, s, newPool(meta, rows, false))
-	if p := newPool(meta, rows, true); len(p.scenarios) > 0 {
-		h := section(meta, s, p)
-		s.Harms = &h
+	s, err := x.Summary()
+	if err != nil {
+		return nil, err
+	}
+	for i := range verdicts {
+		if !x.has(verdicts[i].Key()) {
+			return nil, fmt.Errorf("verdict of grader %q belongs to no trial: %v", verdicts[i].Grader, verdicts[i].Key())
+		}
 	}
 	return s, nil
 }
 
-// check refuses rows that cannot be summarised; rows are in canonical order.
-func check(meta Meta, rows []results.Trial, verdicts []results.Verdict) error {
-	keys := make(map[results.TrialKey]bool, len(rows))
-	simulated := map[string]bool{}
-	harms := map[string]bool{}
-	for i := range rows {
-		t := &rows[i]
-		if err := t.Validate(); err != nil {
-			return err
-		}
-		if keys[t.Key()] {
-			return fmt.Errorf("trial %v appears twice; a trial has one row", t.Key())
-		}
-		keys[t.Key()] = true
-		if was, ok := simulated[t.Model]; ok && was != t.Simulated {
-			return fmt.Errorf("model %q is simulated in some rows and not in others", t.Model)
-		}
-		simulated[t.Model] = t.Simulated
-		if was, ok := harms[t.Scenario]; ok && was != t.Harms {
-			return fmt.Errorf("scenario %q is tagged harms in some rows and not in others", t.Scenario)
-		}
-		harms[t.Scenario] = t.Harms
+// Summary sums up what was added. It is an error when a trial was added twice.
+func (x *Accumulator) Summary() (*Summary, error) {
+	if err := x.finish(); err != nil {
+		return nil, err
 	}
-	for i := range verdicts {
-		if !keys[verdicts[i].Key()] {
-			return fmt.Errorf("verdict of grader %q belongs to no trial: %v", verdicts[i].Grader, verdicts[i].Key())
-		}
+	meta := &x.meta
+	s := &Summary{
+		Schema: Schema, RunID: meta.RunID, Suite: meta.Suite, Seed: meta.Seed, Repetitions: meta.Repetitions,
+		Models: x.modelList(), Arms: inOrder(meta.Arms, x.arms.list),
+		Trials: x.trials, Graded: x.graded, Errored: x.errored, Ungraded: x.trials - x.graded, Volatile: x.volatile,
+		Errors: x.errorCounts(), Cut: cutCounts(meta.Cut), Families: []Family{}, Notes: slices.Concat([]string{}, meta.Notes),
 	}
-	for i, c := range meta.Comparisons {
-		for _, arm := range []string{c.Base, c.Arm} {
-			if len(meta.Arms) > 0 && !slices.Contains(meta.Arms, arm) {
-				return fmt.Errorf("comparisons[%d] names the arm %q; the arms are %s", i, arm, strings.Join(meta.Arms, ", "))
-			}
-		}
-	}
-	return nil
-}
-
-func newPool(meta Meta, rows []results.Trial, harms bool) pool {
-	p := pool{cells: map[cell]map[string][]*results.Trial{}, cut: map[string]int{}}
 	for _, c := range meta.Cut {
-		if c.Harms == harms {
-			p.cut[c.Model]++
-			p.scenarios = append(p.scenarios, c.Scenario)
-		}
+		s.CutTrials += c.Trials
 	}
-	for i := range rows {
-		t := &rows[i]
-		if t.Harms != harms {
-			continue
-		}
-		c := cell{t.Model, t.Arm}
-		if p.cells[c] == nil {
-			p.cells[c] = map[string][]*results.Trial{}
-		}
-		p.cells[c][t.Scenario] = append(p.cells[c][t.Scenario], t)
-		p.scenarios = append(p.scenarios, t.Scenario)
+	if s.Repetitions <= 0 {
+		s.Repetitions = x.repetitions
 	}
-	slices.Sort(p.scenarios)
-	p.scenarios = slices.Compact(p.scenarios)
-	return p
+	s.Main = x.section(s, x.pool(false))
+	s.Families = adjust(&s.Main, "")
+	if p := x.pool(true); len(p.scenarios) > 0 {
+		h := x.section(s, p)
+		s.Harms = &h
+		s.Families = append(s.Families, adjust(s.Harms, ", scenarios tagged harms")...)
+	}
+	s.Headline = headline(s)
+	s.Gates = judgeGates(s, meta.Gates)
+	return s, nil
 }
 
-func section(meta Meta, s *Summary, p pool) Section {
-	out := Section{Scenarios: p.scenarios, Arms: []Arm{}, Comparisons: []Contrast{}, Guards: []Contrast{}}
+func (x *Accumulator) section(s *Summary, p *pool) Section {
+	out := Section{Scenarios: p.scenarios, Arms: []Arm{}, Comparisons: []Contrast{}, Guards: []Contrast{}, Factorials: []Factorial{}}
 	if out.Scenarios == nil {
 		out.Scenarios = []string{}
 	}
+	rates := map[cell]*Arm{}
 	for _, m := range s.Models {
-		rates := map[string]Arm{}
 		for _, arm := range s.Arms {
-			if byScenario := p.cells[cell{m.Model, arm}]; len(byScenario) > 0 || p.cut[m.Model] > 0 {
-				rates[arm] = armSummary(m, arm, p.scenarios, byScenario, s.Repetitions, p.cut[m.Model])
-				out.Arms = append(out.Arms, rates[arm])
-			}
-		}
-		for _, c := range meta.Comparisons {
-			a, b := p.cells[cell{m.Model, c.Base}], p.cells[cell{m.Model, c.Arm}]
-			if len(a) == 0 && len(b) == 0 {
-				continue
-			}
-			x := contrast(c, m, p.scenarios, a, b, rates)
-			if c.Guard == "" {
-				out.Comparisons = append(out.Comparisons, x)
-			} else {
-				out.Guards = append(out.Guards, x)
+			if a := p.cells[cell{m.Model, arm}]; a != nil || p.cut[m.Model] > 0 && x.planned(m.Model, arm) {
+				out.Arms = append(out.Arms, armSummary(m, arm, p.of(m.Model, arm), s.Repetitions, p.cut[m.Model], x.outcomes.list))
 			}
 		}
 	}
+	for i := range out.Arms {
+		rates[cell{out.Arms[i].Model, out.Arms[i].Arm}] = &out.Arms[i]
+	}
+	p.draw(out.Arms, x.meta.Seed)
+	for _, c := range x.contrasts(s, p, rates) {
+		if c.Guard == "" {
+			out.Comparisons = append(out.Comparisons, c)
+		} else {
+			out.Guards = append(out.Guards, c)
+		}
+	}
+	out.Factorials = factorials(s, &x.meta, p)
 	return out
 }
 
-// models lists the run's models: the suite's order, then others by name.
-func models(meta Meta, rows []results.Trial) []Model {
-	simulated := map[string]bool{}
-	var names []string
-	for _, c := range meta.Cut {
-		simulated[c.Model] = c.Simulated
-		names = append(names, c.Model)
+// planned reports whether an arm was to run on a model: it did in some scenario, or
+// nothing at all was run on it.
+func (x *Accumulator) planned(model, arm string) bool {
+	m, ok := x.models.at[model]
+	if !ok {
+		return true
 	}
-	for i := range rows {
-		simulated[rows[i].Model] = rows[i].Simulated
-		names = append(names, rows[i].Model)
+	if a, ok := x.arms.at[arm]; ok {
+		return x.tallies[tallyKey{m, a, false}] != nil || x.tallies[tallyKey{m, a, true}] != nil
+	}
+	return false
+}
+
+// contrasts compares what the suite declares: those of two models first, then model by
+// model. Each is a pure function of its trials, so they are made side by side.
+func (x *Accumulator) contrasts(s *Summary, p *pool, rates map[cell]*Arm) []Contrast {
+	var work []contrastWork
+	add := func(c Comparison, a, b Model) {
+		if x.planned(a.Model, c.Base) || x.planned(b.Model, c.Arm) {
+			work = append(work, contrastWork{Comparison: c, modelA: a, modelB: b, pool: p, rates: rates,
+				guard: x.guards.bit(c.Guard), single: s.Repetitions == 1, seed: x.meta.Seed, outcomes: x.outcomes.list})
+		}
+	}
+	model := func(name string) (Model, bool) {
+		i := slices.IndexFunc(s.Models, func(m Model) bool { return m.Model == name })
+		if i < 0 {
+			return Model{}, false
+		}
+		return s.Models[i], true
+	}
+	for _, c := range x.meta.Comparisons {
+		a, okA := model(c.BaseModel)
+		b, okB := model(c.ArmModel)
+		if okA && okB && a != b {
+			add(c, a, b)
+		}
+	}
+	for _, m := range s.Models {
+		for _, c := range x.meta.Comparisons {
+			if c.BaseModel == "" || c.BaseModel == c.ArmModel && c.ArmModel == m.Model {
+				add(c, m, m)
+			}
+		}
+	}
+	out := make([]Contrast, len(work))
+	var group sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range work {
+		slots <- struct{}{}
+		group.Go(func() {
+			out[i] = work[i].contrast()
+			<-slots
+		})
+	}
+	group.Wait()
+	return out
+}
+
+// modelList lists the run's models: the suite's order, then others by name.
+func (x *Accumulator) modelList() []Model {
+	simulated := map[string]bool{}
+	var have []string
+	for _, c := range x.meta.Cut {
+		simulated[c.Model] = c.Simulated
+		have = append(have, c.Model)
+	}
+	for i, name := range x.models.list {
+		simulated[name] = x.simulated[i]
+		have = append(have, name)
 	}
 	out := []Model{}
-	for _, name := range inOrder(meta.Models, names) {
+	for _, name := range inOrder(x.meta.Models, have) {
 		if _, ran := simulated[name]; ran {
 			out = append(out, Model{name, simulated[name]})
 		}
 	}
 	return out
-}
-
-func arms(meta Meta, rows []results.Trial) []string {
-	var names []string
-	for i := range rows {
-		names = append(names, rows[i].Arm)
-	}
-	return inOrder(meta.Arms, names)
 }
 
 // inOrder gives the wanted names first, then the others sorted, each once.
@@ -192,25 +185,12 @@ func inOrder(want, have []string) []string {
 	return out
 }
 
-func errorCounts(rows []results.Trial) []ErrorCount {
+func (x *Accumulator) errorCounts() []ErrorCount {
 	out := []ErrorCount{}
-	for i := range rows {
-		t := &rows[i]
-		if !t.Errored {
-			continue
-		}
-		at := slices.IndexFunc(out, func(e ErrorCount) bool { return e.Class == *t.ErrorClass })
-		if at < 0 {
-			at = len(out)
-			e := ErrorCount{Class: *t.ErrorClass}
-			if t.ErrorText != nil {
-				e.Example = *t.ErrorText
-			}
-			out = append(out, e)
-		}
-		out[at].Trials++
+	for class, e := range x.errors {
+		out = append(out, ErrorCount{Class: class, Trials: e.trials, Example: e.text})
 	}
-	slices.SortStableFunc(out, func(a, b ErrorCount) int {
+	slices.SortFunc(out, func(a, b ErrorCount) int {
 		return cmp.Or(cmp.Compare(b.Trials, a.Trials), cmp.Compare(a.Class, b.Class))
 	})
 	return out
@@ -239,11 +219,4 @@ func cutCounts(blocks []CutBlock) []CutCount {
 		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Reason, b.Reason))
 	})
 	return out
-}
-
-func count(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

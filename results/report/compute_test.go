@@ -256,7 +256,7 @@ func TestColor(t *testing.T) {
 	if strings.Contains(plain, "\x1b") {
 		t.Error("colour without being asked")
 	}
-	if !strings.Contains(colour, "\x1b[32m+1.00\x1b[0m") || !strings.Contains(colour, "\x1b[31m-1.00\x1b[0m") {
+	if !strings.Contains(colour, "\x1b[32m+1.00 [") || !strings.Contains(colour, "\x1b[31m-1.00 [") {
 		t.Error("effects are not coloured")
 	}
 	for _, code := range []string{"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m"} {

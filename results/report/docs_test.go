@@ -14,6 +14,7 @@ func TestReportDocumented(t *testing.T) {
 	page := filepath.Join("..", "..", "docs", "results.md")
 	for name, v := range map[string]any{
 		"report": Summary{}, "report-section": Section{}, "report-arm": Arm{}, "report-contrast": Contrast{}, "report-estimate": Estimate{},
+		"report-test": P{}, "report-factorial": Factorial{},
 	} {
 		cols, err := results.Columns(v)
 		if err != nil {
@@ -29,10 +30,11 @@ func TestReportDocumented(t *testing.T) {
 // without leaves out what a table of its own describes.
 func without(cols []results.Column, table string) []results.Column {
 	own := map[string][]string{
-		"report":          {"arms[].", "comparisons[].", "guards[].", "harms."},
-		"report-section":  {"arms[].", "comparisons[].", "guards[]."},
-		"report-arm":      {"by_k[].hat.", "by_k[].at."},
-		"report-contrast": {"over_all.", "cost_diff.", "where_fired.estimate."},
+		"report":           {"arms[].", "comparisons[].", "guards[].", "harms.", "factorials[]."},
+		"report-section":   {"arms[].", "comparisons[].", "guards[].", "factorials[]."},
+		"report-arm":       {"by_k[].hat.", "by_k[].at."},
+		"report-contrast":  {"over_all.", "over_all_test.", "cost_diff.", "where_fired.estimate.", "where_fired.test.", "cost_ratio.estimate.", "cost_of_pass_ratio.estimate."},
+		"report-factorial": {"effects[].estimate.", "effects[].test."},
 	}[table]
 	var out []results.Column
 next:

@@ -101,6 +101,23 @@ func (p *printer) difference(e Estimate) string {
 	return s + "  "
 }
 
+// tested prints an estimate of a difference with its adjusted p value.
+func (p *printer) tested(e Estimate, t P) string {
+	s := p.interval(e, "%+.2f")
+	if t.Adjusted != nil && e.Value != nil {
+		s += fmt.Sprintf(" %-7s", pValue(*t.Adjusted, ""))
+	}
+	return s
+}
+
+// models names the model of a comparison, or both.
+func (p *printer) models(c *Contrast) string {
+	if c.BaseModel == "" {
+		return p.model(c.Model, c.Simulated)
+	}
+	return p.model(p.safe(c.Model, maxModel/2)+" against "+p.safe(c.BaseModel, maxModel/2), c.Simulated)
+}
+
 // interval prints value, interval and the code of the method.
 func (p *printer) interval(e Estimate, format string) string {
 	if e.Value == nil {
@@ -124,6 +141,8 @@ func methodCode(m string) string {
 		return "We"
 	case stats.MethodTango:
 		return "T"
+	case stats.MethodMN:
+		return "MN"
 	}
 	return ""
 }
@@ -177,7 +196,7 @@ func amount(m Money) string {
 	return usd(m.USD, "?")
 }
 
-func moneys(c Contrast) string { return amount(c.A.CostOfPass) + " -> " + amount(c.B.CostOfPass) }
+func moneys(c *Contrast) string { return amount(c.A.CostOfPass) + " -> " + amount(c.B.CostOfPass) }
 
 // perTrial prints a mean number of tokens: "980", "12.3k", "4.56M".
 func perTrial(total *int64, trials int) string {

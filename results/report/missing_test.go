@@ -16,7 +16,8 @@ func TestArmJSON(t *testing.T) {
 	got := armJSON(t, compute(t, Meta{RunID: "r", Suite: "s", Repetitions: 2}, rows), 0)
 	want := `{"model":"m/x","arm":"a","scenarios":2,"trials":4,"graded":4,"errored":0,"passed":3,"rate":0.75,` +
 		`"ci":[0,1],"ci_method":"Student t over scenarios","ci_naive":[0.300641842582402,0.9544127391902995],"se_clustered":0.25,"se_naive":0.21650635094610965,` +
-		`"pass_hat":{"1":0.75,"2":0.5},"pass_at":{"1":0.75,"2":1},"tokens":60,"cost_usd":0.4,"cost_of_pass":0.13333333333333333,"cost_of_pass_state":"known"`
+		`"pass_hat":{"1":0.75,"2":0.5},"pass_at":{"1":0.75,"2":1},"tokens":60,"cost_usd":0.4,"cost_of_pass":0.13333333333333333,"cost_of_pass_ci":[0.025467642038226837,null],"cost_of_pass_state":"known","icc":0,"frontier":true,"frontier_share":1,"beaten_by":"",` +
+		`"by_scenario":[{"scenario":"one","trials":2,"graded":2,"passed":1,"cost_usd":0.2},{"scenario":"two","trials":2,"graded":2,"passed":2,"cost_usd":0.2}]`
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("arms[0] is\n%s\nwant it to begin with\n%s", got, want)
 	}

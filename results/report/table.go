@@ -3,6 +3,8 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/olekukonko/tablewriter"
@@ -18,7 +20,8 @@ type table struct {
 	heads  []string
 	left   int // the first so many columns are set left, the others right
 	blocks []block
-	ends   bool // the last column is set left too
+	ends   bool     // the last column is set left too
+	spare  []string // heads of columns that go, in this order, where text has no room
 }
 
 type block struct {
@@ -75,24 +78,38 @@ func lay(r tw.Renderer, pad tw.Padding, aligns []tw.Align, heads []string, rows 
 	return lines
 }
 
-func (p *printer) textTable(t table) {
-	var rows [][]string
-	for _, b := range t.blocks {
-		rows = append(rows, b.rows...)
+// without leaves out the column of that head.
+func (t table) without(head string) table {
+	at := slices.Index(t.heads, head)
+	if at < 0 {
+		return t
 	}
-	if len(rows) == 0 {
+	out := t
+	out.heads = slices.Delete(slices.Clone(t.heads), at, at+1)
+	out.blocks = nil
+	for _, b := range t.blocks {
+		rows := make([][]string, len(b.rows))
+		for i, r := range b.rows {
+			rows[i] = slices.Delete(slices.Clone(r), at, at+1)
+		}
+		out.blocks = append(out.blocks, block{b.name, rows})
+	}
+	return out
+}
+
+func (p *printer) textTable(t table) {
+	lines := layText(t)
+	for _, head := range t.spare {
+		if widest(lines) <= width-4 {
+			break
+		}
+		t = t.without(head)
+		lines = layText(t)
+	}
+	if lines == nil {
 		p.para("  (nothing was run)")
 		return
 	}
-	plain := renderer.NewBlueprint(tw.Rendition{
-		Borders: tw.BorderNone,
-		Symbols: tw.NewSymbols(tw.StyleNone),
-		Settings: tw.Settings{
-			Separators: tw.Separators{ShowHeader: tw.Off, ShowFooter: tw.Off, BetweenRows: tw.Off, BetweenColumns: tw.Off},
-			Lines:      tw.LinesNone,
-		},
-	})
-	lines := lay(plain, tw.Padding{Right: "  ", Overwrite: true}, t.aligns(0), t.heads, rows)
 	fmt.Fprintf(p.out, "    %s\n", p.paint.dim(lines[0]))
 	at := 1
 	for _, b := range t.blocks {
@@ -104,6 +121,38 @@ func (p *printer) textTable(t table) {
 			at++
 		}
 	}
+}
+
+// ansi is what painter puts around a text.
+var ansi = regexp.MustCompile("\x1b\\[[0-9]+m")
+
+// widest is the number of columns of the longest line, colours not counted.
+func widest(lines []string) int {
+	n := 0
+	for _, l := range lines {
+		n = max(n, len([]rune(ansi.ReplaceAllString(l, ""))))
+	}
+	return n
+}
+
+// layText lays a table out without its blocks' names; nil when it has no rows.
+func layText(t table) []string {
+	var rows [][]string
+	for _, b := range t.blocks {
+		rows = append(rows, b.rows...)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	plain := renderer.NewBlueprint(tw.Rendition{
+		Borders: tw.BorderNone,
+		Symbols: tw.NewSymbols(tw.StyleNone),
+		Settings: tw.Settings{
+			Separators: tw.Separators{ShowHeader: tw.Off, ShowFooter: tw.Off, BetweenRows: tw.Off, BetweenColumns: tw.Off},
+			Lines:      tw.LinesNone,
+		},
+	})
+	return lay(plain, tw.Padding{Right: "  ", Overwrite: true}, t.aligns(0), t.heads, rows)
 }
 
 func (p *printer) markdownTable(t table) {

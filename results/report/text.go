@@ -74,6 +74,8 @@ func (p *printer) document(s *Summary, all bool) {
 	if s.Harms != nil {
 		p.guards("Where a guard hurts: scenarios tagged harms, never pooled with the others", s.Harms, false)
 	}
+	p.factorials(s)
+	p.gates(s)
 	p.missing(s)
 	if len(s.Main.Comparisons)+len(s.Main.Guards) == 0 {
 		p.table("Every arm", armTable(p, &s.Main))
@@ -87,6 +89,7 @@ func (p *printer) document(s *Summary, all bool) {
 		if s.Harms != nil {
 			p.folded("Scenarios tagged harms", func() { p.harms(s.Harms) })
 		}
+		p.flips(s)
 		p.folded("How trials ended", func() { p.outcomes(s) })
 	}
 	p.folded("How to read this", func() { p.legend(s) })
@@ -111,6 +114,27 @@ func (p *printer) harms(sec *Section) {
 	}
 	p.table("Every arm"+suffix, armTable(p, sec))
 	p.detail(suffix, sec)
+}
+
+// flips counts what changed between the arms of each comparison.
+func (p *printer) flips(s *Summary) {
+	const title = "Flips: what passed in one arm and failed in the other"
+	main := flipTable(p, &s.Main)
+	var harms table
+	if s.Harms != nil {
+		harms = flipTable(p, s.Harms)
+	}
+	if len(main.blocks)+len(harms.blocks) == 0 {
+		return
+	}
+	p.folded(title, func() {
+		if len(main.blocks) > 0 {
+			p.table(title, main)
+		}
+		if len(harms.blocks) > 0 {
+			p.table(title+", in scenarios tagged harms", harms)
+		}
+	})
 }
 
 func (p *printer) outcomes(s *Summary) {
@@ -142,6 +166,9 @@ func (p *printer) head(s *Summary) {
 		line += fmt.Sprintf(", %s cut", thousands(int64(s.CutTrials)))
 	}
 	p.title(1, p.safe(s.Suite, maxModel))
+	if s.Headline != nil {
+		p.para(p.safe(s.Headline.Text, maxHeadline))
+	}
 	p.para(line + fmt.Sprintf(". Seed %d, run %s.", s.Seed, p.text(s.RunID)))
 	var real, simulated []string
 	for _, m := range s.Models {
@@ -161,6 +188,9 @@ func (p *printer) head(s *Summary) {
 		p.para(fmt.Sprintf("%s of scenarios that are marked volatile: another run may differ there.", plural(s.Volatile, "trial")))
 	}
 }
+
+// maxHeadline bounds the headline, which names arms and models.
+const maxHeadline = 1000
 
 // guards prints the guards of one section. Guards that never fired are rows in
 // the main section (they are part of the answer) and a line elsewhere.
@@ -204,16 +234,8 @@ func (p *printer) missing(s *Summary) {
 // legend explains columns and letters, each once.
 func (p *printer) legend(s *Summary) {
 	p.title(2, "How to read this")
-	guards := len(s.Main.Guards) > 0 || s.Harms != nil && len(s.Harms.Guards) > 0
-	if guards {
-		p.item("-", "where it fired: difference in pass rate, guard enforced minus the same arm with it in shadow, among the trials in which it fired. "+
-			"Each trial counts by its own first firing, real or in shadow; scenarios are weighted n_a n_b/(n_a+n_b) and taken as fixed. No interval is computed for it yet.")
-		p.item("-", "in shadow, enforced: graded trials in which it fired, in the base (a) and in the arm (b). A guard that never fired was not measured.")
-	}
-	if guards || len(s.Main.Comparisons) > 0 {
-		p.item("-", "over all: difference in pass rate over all scenarios, paired by repetition. ~ means that the interval includes 0.")
-	}
-	p.item("-", "pass rate: mean over scenarios of the mean over repetitions, in [95 % interval]. pass^k: chance that k trials of k pass. pass@k: that one of k does. USD/pass: cost of all trials / passes; inf: nothing passed; ?: a price, a count or a time is unknown.")
+	p.legendOfComparisons(s)
+	p.item("-", "pass rate: mean over scenarios of the mean over repetitions, in [95 % interval]. pass^k: chance that k trials of k pass. pass@k: that one of k does. USD/pass: cost of all trials / passes; inf: nothing passed; ?: a price, a count or a time is unknown. frontier: * no arm of any model is as good in cost per trial and pass rate and better in one, and in what share of 10,000 draws of scenarios that is so.")
 	if s.Ungraded > 0 || s.CutTrials > 0 {
 		p.item("-", "errored: run, but infrastructure failed it; ungraded: without a verdict, the errored ones included; cut: planned, and never run since a budget ended. None of them is in a denominator; what errored trials cost is in every cost.")
 	}
@@ -232,6 +254,27 @@ func (p *printer) legend(s *Summary) {
 	}
 	for _, n := range s.Notes {
 		p.item("-", p.text(n))
+	}
+}
+
+// legendOfComparisons explains what is said of two arms.
+func (p *printer) legendOfComparisons(s *Summary) {
+	guards := len(s.Main.Guards) > 0 || s.Harms != nil && len(s.Harms.Guards) > 0
+	if guards {
+		p.item("-", "where it fired: difference in pass rate, guard enforced minus the same arm with it in shadow, among the trials in which it fired. "+
+			"Each trial counts by its own first firing, real or in shadow; scenarios are weighted n_a n_b/(n_a+n_b) and taken as fixed. p: whole trials swapped between the arms. "+
+			"fired a, b: graded trials in which it fired, in shadow in the base (a) and enforced in the arm (b). A guard that never fired was not measured.")
+	}
+	if guards || len(s.Main.Comparisons) > 0 {
+		p.item("-", "over all: difference in pass rate over all scenarios, paired by repetition; between two models, by scenario. ~ means that the interval includes 0.")
+	}
+	var families []string
+	for _, f := range s.Families {
+		families = append(families, fmt.Sprintf("%s (%s)", f.Name, plural(f.Tests, "test")))
+	}
+	if len(families) > 0 {
+		p.item("-", "p values are two-sided and adjusted by "+s.Families[0].Method+" over the family that the suite fixed before the data, every comparison on every model: "+
+			strings.Join(families, ", ")+". A guard that never fired counts with p = 1. Intervals are not adjusted.")
 	}
 }
 
