@@ -24,7 +24,7 @@ func newReport(a *app) *cobra.Command {
 		Short: "Print the report of a run folder again",
 		Args:  cli.Args(cobra.ExactArgs(1)),
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "text, markdown or json")
+	cmd.Flags().StringVar(&format, "format", "text", "text, markdown, json or html")
 	asJSON := cli.JSONFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if *asJSON {
@@ -41,8 +41,10 @@ func newReport(a *app) *cobra.Command {
 			return sum.WriteMarkdown(a.stdout)
 		case "json":
 			return sum.WriteJSON(a.stdout)
+		case "html":
+			return printHTML(a.stdout, args[0], sum)
 		}
-		return cli.Usagef("use text, markdown or json", "--format %q", format)
+		return cli.Usagef("use text, markdown, json or html", "--format %q", format)
 	}
 	return cmd
 }
@@ -173,5 +175,8 @@ func publish(dir string) (*report.Summary, error) {
 	if err := ablations.WriteTables(dir, sum.RunID); err != nil {
 		return nil, err
 	}
-	return sum, report.WriteFiles(dir, sum)
+	if err := report.WriteFiles(dir, sum); err != nil {
+		return nil, err
+	}
+	return sum, writeHTML(dir, sum)
 }
