@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/harnessbench/harnessbench/results/report"
@@ -10,6 +9,7 @@ import (
 
 // answer is the page's first part: what each guard did, in words.
 type answer struct {
+	Short  string   // one sentence
 	Models []string // columns of the table at a glance
 	Rows   []glance
 	Cards  []card
@@ -24,7 +24,8 @@ type glance struct {
 
 type glanceCell struct {
 	Mark, Word, Class string
-	More              string // of cost and of scenarios tagged harms
+	More              string // the effect, and the cost where it is clear
+	Harm              string // what it did in scenarios tagged harms
 }
 
 // card lists the guards of one answer.
@@ -34,8 +35,8 @@ type card struct {
 }
 
 type cardGuard struct {
-	Guard, What string
-	Lines       []string
+	Guard string
+	Lines []string
 }
 
 // said is one guard with all of its contrasts.
@@ -102,7 +103,8 @@ func newAnswer(s *report.Summary, what map[string]string) *answer {
 			}
 		}
 	}
-	a.Cards = cards(guards, what)
+	a.Cards = cards(guards)
+	a.Short = short(guards, a.Cards)
 	return a
 }
 
@@ -129,57 +131,108 @@ func look(c, harms *report.Contrast) glanceCell {
 	}
 	if harms != nil && harms.Measured {
 		if e, _ := primary(harms); e.Value != nil && *e.Value < 0 {
-			cell.More += "; " + diff(e.Value) + " in harms"
+			cell.Harm = states[judge(harms)].Mark + " " + diff(e.Value) + " in scenarios tagged harms"
 		}
 	}
 	return cell
 }
 
-// cards sorts guards into four answers. A guard may stand in more than one: it
-// can help and cost, and do one thing on one model and another elsewhere.
-func cards(guards []*said, what map[string]string) []card {
+// The answers, in the order of the page.
+const (
+	cardHelped = iota
+	cardCost
+	cardLeans
+	cardUnclear
+	cardUnmeasured
+	cardCount
+)
+
+// cards sorts guards into answers. A guard may stand in more than one: it can
+// help and cost, and do one thing on one model and another elsewhere.
+func cards(guards []*said) []card {
 	out := []card{
-		{Title: "Helped", Class: "up", Rule: "Pass rate up where it fired: the 95 % interval lies above 0 and the adjusted p is below 0.05.", Empty: "No guard, with certainty."},
-		{Title: "Cost something", Class: "down", Rule: "Pass rate down by the same rule, or a trial dearer: the 95 % interval of the cost ratio lies above 1.", Empty: "No guard, with certainty."},
-		{Title: "No clear effect", Class: "flat", Rule: "It fired, and the data cannot tell its effect on the pass rate from none. That is no proof of no effect, unless it says so.", Empty: "No guard."},
-		{Title: "Not measured", Class: "none", Rule: "It never fired in a graded trial, so nothing is known of it.", Empty: "Every guard fired."},
+		{Title: "▲ Helped", Class: "up", Rule: "Pass rate up where it fired: the 95 % interval lies above 0 and the adjusted p is below 0.05.", Empty: "No guard, with certainty."},
+		{Title: "▼ Cost something", Class: "down", Rule: "Pass rate down by the same rule, or a trial dearer: the 95 % interval of the cost ratio lies above 1.", Empty: "No guard, with certainty."},
+		{Title: "△▽ Leans one way, not certain", Class: "flat", Rule: "The interval excludes 0, but after adjustment for all comparisons p is not below 0.05, or the other way round. More repetitions could settle it.", Empty: "No guard."},
+		{Title: "≈ No clear effect", Class: "flat", Rule: "It fired, and the data cannot tell its effect on the pass rate from none. That is no proof of no effect, unless it says so.", Empty: "No guard."},
+		{Title: "∅ Not measured", Class: "none", Rule: "It never fired in a trial that can be compared, so nothing is known of it: neither good nor bad.", Empty: "Every guard fired."},
 	}
 	for _, g := range guards {
-		var lines [4][]string
+		var lines [cardCount][]string
+		var silent []string
 		for _, c := range g.main {
-			g.sort(c, "", &lines)
+			if judge(c) == unmeasured {
+				silent = append(silent, modelName(c.Model, c.Simulated))
+				continue
+			}
+			sortLine(c, "on ", "", &lines)
 		}
 		for _, c := range g.harms {
 			if c.Measured {
-				g.sort(c, " in scenarios built to show harm", &lines)
+				sortLine(c, "on ", ", in scenarios tagged harms", &lines)
 			}
+		}
+		if len(silent) > 0 {
+			lines[cardUnmeasured] = []string{"on " + list(silent)}
 		}
 		for i, l := range lines {
 			if len(l) > 0 {
-				out[i].Guards = append(out[i].Guards, cardGuard{Guard: name(g.guard), What: sentence(what[g.guard]), Lines: l})
+				out[i].Guards = append(out[i].Guards, cardGuard{Guard: name(g.guard), Lines: l})
 			}
 		}
 	}
 	return out
 }
 
-// sort puts one contrast's line where it belongs.
-func (g *said) sort(c *report.Contrast, where string, lines *[4][]string) {
-	at := modelName(c.Model, c.Simulated) + where
+// sortLine puts one contrast's line where it belongs.
+func sortLine(c *report.Contrast, before, after string, lines *[cardCount][]string) {
+	at := before + modelName(c.Model, c.Simulated) + after + ": "
 	put := func(i int, text string) { lines[i] = append(lines[i], at+text) }
 	st, p := judge(c), judgePrice(c)
-	tail := "; " + priceWords(c)
+	text := effectWords(c)
+	if p == dearer || p == cheaper {
+		text += "; " + prices[p] + ": " + priceWords(c)
+	}
 	switch st {
 	case helped:
-		put(0, ": "+effectWords(c)+tail)
+		put(cardHelped, text)
 	case hurt:
-		put(1, ": "+effectWords(c)+tail)
-	case unmeasured:
-		put(3, "")
+		put(cardCost, text)
+	case leansUp, leansDown:
+		put(cardLeans, map[state]string{leansUp: "△ up: ", leansDown: "▽ down: "}[st]+text)
+	case same:
+		put(cardUnclear, states[same].Word+": "+text)
 	default:
-		put(2, fmt.Sprintf(": %s: %s%s", states[st].Word, effectWords(c), tail))
+		put(cardUnclear, text)
 	}
-	if p == dearer && st != unmeasured && st != hurt {
-		put(1, ": dearer: "+priceWords(c))
+	if p == dearer && st != hurt {
+		put(cardCost, "dearer: "+priceWords(c))
 	}
+}
+
+// short says the cards in one sentence. Not measured are here those guards alone
+// that fired on no model.
+func short(guards []*said, all []card) string {
+	names := func(i int) []string {
+		var out []string
+		for _, g := range all[i].Guards {
+			out = append(out, g.Guard)
+		}
+		return out
+	}
+	clause := func(who []string, none, some string) string {
+		if len(who) == 0 {
+			return none
+		}
+		return list(who) + some
+	}
+	var silent []string
+	for _, g := range guards {
+		if len(g.main) > 0 && !slices.ContainsFunc(g.main, func(c *report.Contrast) bool { return c.Measured }) {
+			silent = append(silent, name(g.guard))
+		}
+	}
+	return "In short: " + clause(names(cardHelped), "no guard helped with certainty", " helped") +
+		"; " + clause(names(cardCost), "none is sure to have cost anything", " cost something") +
+		"; " + clause(silent, "every guard fired on some model", " fired on no model, so nothing is known of what they do") + "."
 }

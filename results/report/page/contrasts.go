@@ -10,7 +10,7 @@ import (
 
 // forests makes one table per model of a section's guards, sorted by effect.
 // Those that never fired come last, in one row each: they are part of the answer.
-func (v *view) forests(sec *report.Section, prefix string, what map[string]string) (out []table) {
+func (v *view) forests(sec *report.Section, prefix string) (out []table) {
 	if sec == nil {
 		return nil
 	}
@@ -29,9 +29,9 @@ func (v *view) forests(sec *report.Section, prefix string, what map[string]strin
 		t := table{ID: fmt.Sprintf("%s-%d", prefix, len(out)), Class: "forest",
 			Caption: "Guards on " + modelName(m, list[0].Simulated) + ", largest effect first",
 			Heads: []head{{Text: "Guard"}, {Text: "Answer"}, {Text: "● where it fired, ○ over all", Figure: ax.head()},
-				{Text: "Pass rate, with it minus without"}, {Text: "p, adjusted"}, {Text: "Fired in"}, {Text: "Cost"}}}
+				{Text: "Pass rate, with it minus without"}, {Text: "p, adjusted"}, {Text: "Trials in which it fired, of graded"}, {Text: "Cost with it, in parts of that without"}}}
 		for i, c := range list {
-			t.Rows = append(t.Rows, v.guardRow(c, ax, fmt.Sprintf("%s-%d", t.ID, i), what[c.Guard]))
+			t.Rows = append(t.Rows, v.guardRow(c, ax, fmt.Sprintf("%s-%d", t.ID, i)))
 		}
 		t.trim("guards")
 		out = append(out, t)
@@ -47,12 +47,16 @@ func rank(c *report.Contrast) float64 {
 	return -1e9
 }
 
-func (v *view) guardRow(c *report.Contrast, ax axis, id, what string) row {
+func (v *view) guardRow(c *report.Contrast, ax axis, id string) row {
 	st := states[judge(c)]
-	r := row{Name: name(c.Guard), Under: sentence(what), ID: id, Class: st.Class, Notes: v.notes.refs(c.Notes)}
+	r := row{Name: name(c.Guard), ID: id, Class: st.Class, Notes: v.notes.refs(c.Notes)}
 	if !c.Measured {
-		r.Cells = []cell{{Lines: []string{st.Word}, Mark: st.Mark, Class: "none"}, words("it never fired, or in no trial that was graded in both arms"), words(dash), words(dash),
-			words(fmt.Sprintf("%d of %s in shadow", c.A.Shadow+c.A.Enforced, plural(c.A.Graded, "trial")), fmt.Sprintf("%d of %s with it", c.B.Shadow+c.B.Enforced, plural(c.B.Graded, "trial"))), words(dash)}
+		why := "it never fired"
+		if c.A.Enforced+c.A.Shadow+c.B.Enforced+c.B.Shadow > 0 {
+			why = "it fired in no trial that can be compared"
+		}
+		r.Cells = []cell{{Lines: []string{st.Word}, Mark: st.Mark, Class: "none"}, words(why), words(dash), words(dash),
+			firedCell(c.A.Enforced+c.A.Shadow, c.A.Graded, c.B.Enforced+c.B.Shadow, c.B.Graded), words(dash)}
 		return r
 	}
 	var f report.Fired
@@ -60,6 +64,8 @@ func (v *view) guardRow(c *report.Contrast, ax axis, id, what string) row {
 		f = *c.Fired
 	}
 	v.methods.add(f.Test.Test, c.Test.Test)
+	fired := firedCell(f.ExposedA, c.A.Graded, f.ExposedB, c.B.Graded)
+	fired.Lines = append(fired.Lines, plural(f.Scenarios, "scenario")+", "+plural(f.Paired, "pair"))
 	r.Cells = []cell{
 		{Lines: []string{st.Word}, Mark: st.Mark, Class: st.Class},
 		{Figure: ax.strip("Effect of "+name(c.Guard)+": where it fired "+diff(f.Estimate.Value)+" "+between(f.Estimate, "%+.2f")+
@@ -68,8 +74,7 @@ func (v *view) guardRow(c *report.Contrast, ax axis, id, what string) row {
 		{Lines: []string{"● " + v.estimate(f.Estimate, "%+.2f"), "○ " + v.estimate(c.OverAll, "%+.2f")}, NoBreak: true,
 			Notes: v.notes.refs(f.Estimate.Warnings, c.OverAll.Warnings)},
 		{Lines: []string{"● " + pValue(f.Test.Adjusted), "○ " + pValue(c.Test.Adjusted)}, NoBreak: true, Notes: v.notes.refs(f.Test.Warnings, c.Test.Warnings)},
-		words(fmt.Sprintf("%d of %s in shadow", f.ExposedA, plural(c.A.Graded, "trial")), fmt.Sprintf("%d of %s with it", f.ExposedB, plural(c.B.Graded, "trial")),
-			fmt.Sprintf("%s, %d pairs", plural(f.Scenarios, "scenario"), f.Paired)),
+		fired,
 		v.costCell(c),
 	}
 	if c.Margin != nil {
@@ -78,27 +83,26 @@ func (v *view) guardRow(c *report.Contrast, ax axis, id, what string) row {
 	return r
 }
 
-// costCell says what a trial and a pass cost, b against a.
+func firedCell(a, ofA, b, ofB int) cell {
+	return cell{NoBreak: true, Lines: []string{fmt.Sprintf("with it %s of %s", count(b), count(ofB)), fmt.Sprintf("in shadow %s of %s", count(a), count(ofA))}}
+}
+
+// costCell says what a trial and a pass cost, b in parts of a.
 func (v *view) costCell(c *report.Contrast) cell {
-	x := words()
-	p := judgePrice(c)
-	word := prices[p]
-	if p == dearer {
-		word = "▲ " + word
-	} else if p == cheaper {
-		word = "▼ " + word
+	x := cell{NoBreak: true, Notes: v.notes.refs(c.CostDiff.Warnings, c.CostRatio.Estimate.Warnings, c.PerPassRatio.Estimate.Warnings)}
+	v.methods.add(c.CostRatio.Estimate.Method, c.PerPassRatio.Estimate.Method)
+	switch judgePrice(c) {
+	case dearer:
+		x.Lines = append(x.Lines, "▲ dearer")
+	case cheaper:
+		x.Lines = append(x.Lines, "▼ cheaper")
 	}
-	x.Lines = append(x.Lines, word)
-	if e := c.CostRatio.Estimate; e.Value != nil {
-		v.methods.add(e.Method)
-		x.Lines = append(x.Lines, "a trial "+ratio(c.CostRatio))
+	x.Lines = append(x.Lines, "trial "+ratio(c.CostRatio))
+	if c.PerPassRatio.Estimate.Value != nil {
+		x.Lines = append(x.Lines, "pass "+ratio(c.PerPassRatio))
+	} else {
+		x.Lines = append(x.Lines, "pass "+money(c.A.CostOfPass.USD, c.A.CostOfPass.Text)+" → "+money(c.B.CostOfPass.USD, c.B.CostOfPass.Text))
 	}
-	x.Lines = append(x.Lines, "a pass "+money(c.A.CostOfPass.USD, c.A.CostOfPass.Text)+" → "+money(c.B.CostOfPass.USD, c.B.CostOfPass.Text))
-	if e := c.PerPassRatio.Estimate; e.Value != nil {
-		v.methods.add(e.Method)
-		x.Lines = append(x.Lines, ratio(c.PerPassRatio)+" a pass")
-	}
-	x.Notes = v.notes.refs(c.CostDiff.Warnings, c.CostRatio.Estimate.Warnings, c.PerPassRatio.Estimate.Warnings)
 	return x
 }
 
@@ -134,7 +138,7 @@ func (v *view) whole(sec *report.Section, id string) *table {
 	ax := newAxis("%+.2f", es...)
 	t := &table{ID: id, Class: "forest", Caption: "Arms compared as a whole: b minus its base a, over all scenarios",
 		Heads: []head{{Text: "b against a"}, {Text: "Answer"}, {Text: "Difference in pass rate", Figure: ax.head()}, {Text: "Pass rate, b minus a"},
-			{Text: "p, adjusted"}, {Text: "If every ungraded trial went against b, for b"}, {Text: "Cost, b to a"}}}
+			{Text: "p, adjusted"}, {Text: "Bounds, were ungraded trials against b or for it"}, {Text: "Cost of b, in parts of a"}}}
 	for i := range sec.Comparisons {
 		t.Rows = append(t.Rows, v.wholeRow(&sec.Comparisons[i], ax))
 	}

@@ -110,7 +110,7 @@ func dollars(v float64) string {
 func money(v *float64, state string) string {
 	switch state {
 	case report.Infinite:
-		return "infinite: nothing passed"
+		return "infinite"
 	case report.Nothing:
 		return dash
 	}
@@ -169,4 +169,16 @@ func finite(v *float64) *float64 {
 		return nil
 	}
 	return v
+}
+
+// parts cuts a name where a line may break: after what joins its words.
+func parts(s string) (out []string) {
+	from := 0
+	for i, r := range s {
+		if strings.ContainsRune("_-/. ", r) {
+			out = append(out, s[from:i+1])
+			from = i + 1
+		}
+	}
+	return append(out, s[from:])
 }

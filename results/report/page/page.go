@@ -62,7 +62,7 @@ var pageText string
 //go:embed parts.gohtml
 var partsText string
 
-var layout = template.Must(template.Must(template.New("page").Parse(partsText)).Parse(pageText))
+var layout = template.Must(template.Must(template.New("page").Funcs(template.FuncMap{"parts": parts}).Parse(partsText)).Parse(pageText))
 
 // Write writes the page of a summary. Equal input gives equal bytes.
 func Write(w io.Writer, s *report.Summary, x Extra) error {

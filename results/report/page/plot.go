@@ -80,8 +80,9 @@ func shape(b *svg, model int, x, y, r float64) {
 	}
 }
 
-// staircase draws the frontier: for each cost, the best that it buys.
-func staircase(b *svg, points []*point) {
+// staircase draws the frontier: for each cost, the best that it buys. It returns
+// the room that its lines take.
+func staircase(b *svg, points []*point) (lines []box) {
 	var on []*point
 	for _, p := range points {
 		if p.frontier {
@@ -89,19 +90,26 @@ func staircase(b *svg, points []*point) {
 		}
 	}
 	if len(on) == 0 {
-		return
+		return nil
 	}
 	slices.SortStableFunc(on, func(a, b *point) int { return cmp.Compare(a.x, b.x) })
-	b.add(`<path class="front" d="M%s %s`, coord(on[0].x), coord(plotB))
-	y := plotB
+	x, y := on[0].x, plotB
+	b.add(`<path class="front" d="M%s %s`, coord(x), coord(y))
+	to := func(nx, ny float64) {
+		lines = append(lines, box{min(x, nx) - 1, min(y, ny) - 1, max(x, nx) + 1, max(y, ny) + 1})
+		x, y = nx, ny
+	}
 	for _, p := range on {
 		b.add(`H%s`, coord(p.x))
+		to(p.x, y)
 		if p.y < y {
-			y = p.y
-			b.add(`V%s`, coord(y))
+			b.add(`V%s`, coord(p.y))
+			to(x, p.y)
 		}
 	}
 	b.add(`H%s"/>`, coord(plotR))
+	to(plotR, y)
+	return lines
 }
 
 // box is the room of a label or of a mark.
@@ -116,11 +124,12 @@ const charWidth, lineHeight = 7.4, 15.0
 // labels names points where there is room: those on the frontier first, by name
 // and number, the others by number alone where the name does not fit. A label that
 // fits nowhere is left out: the table below has every arm under its number.
-func labels(b *svg, points []*point) {
+func labels(b *svg, points []*point, lines []box) {
 	var taken []box
 	for _, p := range points {
 		taken = append(taken, box{p.x - 8, p.y - 8, p.x + 8, p.y + 8})
 	}
+	taken = append(taken, lines...)
 	order := slices.Clone(points)
 	slices.SortStableFunc(order, func(a, b *point) int {
 		if a.frontier != b.frontier {

@@ -121,7 +121,7 @@ func (sc *scatter) draw(s *report.Summary, arms []*report.Arm) {
 	b.text(fmt.Sprintf("%s; the table below has the same numbers. Up and to the left is better.", plural(len(arms), "arm")))
 	b.add(`</desc>`)
 	axes(&b, xs, ys, marks)
-	staircase(&b, points)
+	lines := staircase(&b, points)
 	for _, p := range points {
 		b.add(`<g class="point m%d%s"><title>`, p.model%5, map[bool]string{true: " on", false: ""}[p.frontier])
 		b.text(p.title)
@@ -129,7 +129,7 @@ func (sc *scatter) draw(s *report.Summary, arms []*report.Arm) {
 		shape(&b, p.model%5, p.x, p.y, 6)
 		b.add(`</g>`)
 	}
-	labels(&b, points)
+	labels(&b, points, lines)
 	b.add(`</svg>`)
 	sc.Figure = b.html()
 	for i, m := range s.Models {

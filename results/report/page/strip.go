@@ -31,12 +31,12 @@ func newAxis(format string, es ...report.Estimate) axis {
 		}
 	}
 	lo, hi, step := around(vs, 4)
-	return axis{scale: scale{lo: lo, hi: hi, from: 5, to: 95}, step: step, format: format}
+	return axis{scale: scale{lo: lo, hi: hi, from: 8, to: 92}, step: step, format: format}
 }
 
 // rates is the axis of pass rates.
 func rates() axis {
-	return axis{scale: scale{lo: 0, hi: 1, from: 5, to: 95}, step: 0.25, ref: -1, format: "%.2f"}
+	return axis{scale: scale{lo: 0, hi: 1, from: 8, to: 92}, step: 0.25, ref: -1, format: "%.2f"}
 }
 
 func (a axis) pos(v float64) string { return coord(a.at(v)) + "%" }
@@ -45,19 +45,8 @@ func (a axis) pos(v float64) string { return coord(a.at(v)) + "%" }
 func (a axis) head() template.HTML {
 	var b svg
 	b.add(`<svg class="strip" width="100%%" height="20" aria-hidden="true">`)
-	marks := ticks(a.lo, a.hi, a.step)
-	for i, v := range marks {
-		anchor := "middle"
-		if i == 0 {
-			anchor = "start"
-		} else if i == len(marks)-1 {
-			anchor = "end"
-		}
-		x := a.pos(v)
-		if anchor != "middle" {
-			x = map[string]string{"start": "0%", "end": "100%"}[anchor]
-		}
-		b.add(`<text x="%s" y="13" text-anchor="%s">`, x, anchor)
+	for _, v := range ticks(a.lo, a.hi, a.step) {
+		b.add(`<text x="%s" y="13" text-anchor="middle">`, a.pos(v))
 		b.text(a.label(v))
 		b.add(`</text>`)
 	}

@@ -55,8 +55,8 @@ func newView(s *report.Summary, x Extra) *view {
 		v.Finding = finding(s)
 	}
 	v.Answer = newAnswer(s, x.Guards)
-	v.Guards = v.forests(&s.Main, "guard", x.Guards)
-	v.harms(s, x.Guards)
+	v.Guards = v.forests(&s.Main, "guard")
+	v.harms(s)
 	v.Whole = tables(v.whole(&s.Main, "whole-main"))
 	if s.Harms != nil {
 		v.Whole = append(v.Whole, tables(v.whole(s.Harms, "whole-harms"))...)
@@ -124,7 +124,7 @@ func (v *view) head(s *report.Summary) {
 	}
 }
 
-func (v *view) harms(s *report.Summary, what map[string]string) {
+func (v *view) harms(s *report.Summary) {
 	if s.Harms == nil {
 		return
 	}
@@ -143,7 +143,7 @@ func (v *view) harms(s *report.Summary, what map[string]string) {
 			silent = append(silent, "Never fired there on "+modelName(m, simulated(s, m))+", so not measured: "+list(names)+".")
 		}
 	}
-	v.Harms = v.forests(&fired, "harm", what)
+	v.Harms = v.forests(&fired, "harm")
 	v.HarmsNote = strings.Join(silent, " ")
 }
 
