@@ -59,6 +59,10 @@ function inspect(width) {
       if (s.overflowX === "auto" && el.tabIndex < 0) say("a scrolling region that the keyboard does not reach", el);
     }
   }
+  for (const el of document.querySelectorAll(".scroll *")) {
+    const a = el.getBoundingClientRect(), b = el.closest(".scroll").getBoundingClientRect();
+    if (a.height > 0 && (a.top < b.top - 2 || a.bottom > b.bottom + 2)) say("text is clipped", el);
+  }
   for (const t of document.querySelectorAll("svg text")) {
     const a = t.getBoundingClientRect(), b = t.ownerSVGElement.getBoundingClientRect();
     if (a.width > 0 && (a.left < b.left - 1 || a.right > b.right + 1 || a.top < b.top - 2 || a.bottom > b.bottom + 2)) say("text leaves its figure", t);

@@ -20,7 +20,7 @@ import (
 )
 
 // transcriptWidth is what half of a wide page has room for.
-const transcriptWidth = 84
+const transcriptWidth = 72
 
 // writeHTML writes report.html into a run folder.
 func writeHTML(dir string, sum *report.Summary) error {

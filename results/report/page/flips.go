@@ -95,7 +95,7 @@ func newFlips(s *report.Summary, with []FlipTranscript) *flips {
 		return nil
 	}
 	f := &flips{Counts: table{ID: "flips-counts", Caption: "Repetitions that passed in one arm and failed in the other",
-		Heads: []head{{Text: "Comparison"}, {Text: "▲ failed, then passed", Number: true}, {Text: "▼ passed, then failed", Number: true}}}}
+		Heads: []head{{Text: "Comparison"}, {Text: "▲ a failed, b passed", Number: true}, {Text: "▼ a passed, b failed", Number: true}}}}
 	for i, x := range all {
 		title, under := flipTitle(x)
 		f.Counts.Rows = append(f.Counts.Rows, row{Name: title, Under: under, Cells: []cell{numbers(count(x.c.Flips.Helped)), numbers(count(x.c.Flips.Hurt))}})
@@ -141,9 +141,9 @@ func contrastOf(s *report.Summary, r FlipRef) *report.Contrast {
 
 func flipTitle(x flippedContrast) (title, under string) {
 	c := x.c
-	title = name(c.Arm) + " against " + name(c.Base)
+	title = name(c.Arm) + " (b) against " + name(c.Base) + " (a)"
 	if c.Guard != "" {
-		title = name(c.Guard) + ", with it against without"
+		title = name(c.Guard) + ": with it (b) against in shadow (a)"
 	}
 	under = "on " + modelName(c.Model, c.Simulated)
 	if c.BaseModel != "" {
@@ -157,7 +157,7 @@ func flipTitle(x flippedContrast) (title, under string) {
 
 func flipList(x flippedContrast, i int, title string) table {
 	t := table{ID: fmt.Sprintf("flips-%d", i), Caption: title,
-		Heads: []head{{Text: "Scenario"}, {Text: "Repetition", Number: true}, {Text: "Change"}, {Text: "Ended without (a)"}, {Text: "Ended with (b)"}, {Text: "Sessions, a and b"}}}
+		Heads: []head{{Text: "Scenario"}, {Text: "Repetition", Number: true}, {Text: "Change"}, {Text: "a ended"}, {Text: "b ended"}, {Text: "Sessions, a and b"}}}
 	for _, f := range x.c.Flips.Shown {
 		t.Rows = append(t.Rows, row{Name: name(f.Scenario), Cells: []cell{numbers(fmt.Sprint(f.Repetition)), words(change(f)),
 			words(ended(f.OutcomeA, f.FiredA, true)), words(ended(f.OutcomeB, f.FiredB, false)), {Lines: []string{sentence(f.SessionA), sentence(f.SessionB)}, Class: "path"}}})
@@ -171,9 +171,9 @@ func flipList(x flippedContrast, i int, title string) table {
 
 func change(f report.Flip) string {
 	if f.Helped {
-		return "▲ failed, then passed"
+		return "▲ a failed, b passed"
 	}
-	return "▼ passed, then failed"
+	return "▼ a passed, b failed"
 }
 
 func ended(outcome string, fired, shadow bool) string {

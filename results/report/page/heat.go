@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/harnessbench/harnessbench/results/report"
 )
@@ -13,6 +14,8 @@ import (
 type heat struct {
 	ID, Caption string
 	Arms        []string
+	Heads       []head // arms, or their numbers where names are long
+	Numbered    bool
 	Rows        []heatRow // those with the largest spread
 	Rest        []heatRow // the others, folded
 	RestTitle   string
@@ -79,6 +82,7 @@ func newHeat(arms []*report.Arm, room int) heat {
 			}
 		}
 	}
+	h.heads()
 	slices.Sort(ids)
 	spreads(arms, rows)
 	list := make([]heatRow, 0, len(ids))
@@ -87,6 +91,21 @@ func newHeat(arms []*report.Arm, room int) heat {
 	}
 	h.fill(list, room)
 	return h
+}
+
+// longHead is the number of characters from which an arm's name does not fit
+// above a column.
+const longHead = 24
+
+func (h *heat) heads() {
+	h.Numbered = slices.ContainsFunc(h.Arms, func(s string) bool { return utf8.RuneCountInString(s) > longHead })
+	for i, s := range h.Arms {
+		x := head{Text: s}
+		if h.Numbered {
+			x = head{Text: fmt.Sprint(i + 1), Tooltip: s, Number: true}
+		}
+		h.Heads = append(h.Heads, x)
+	}
 }
 
 // fill divides the rows into those that are open, folded and left out.

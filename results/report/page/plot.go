@@ -138,11 +138,15 @@ func labels(b *svg, points []*point, lines []box) {
 		return 0
 	})
 	for _, p := range order {
-		nums := fmt.Sprint(p.numbers[0])
+		num, equal := fmt.Sprint(p.numbers[0]), ""
 		if n := len(p.numbers); n > 1 {
-			nums += fmt.Sprintf(" and %d equal", n-1)
+			equal = fmt.Sprintf(" and %d equal", n-1)
 		}
-		for _, text := range []string{nums + ". " + p.name, nums, fmt.Sprint(p.numbers[0])} {
+		texts := []string{num + ". " + p.name + equal, num + equal, num}
+		if p.name == "" {
+			texts = texts[1:]
+		}
+		for _, text := range texts {
 			if at, anchor, ok := fit(p, text, taken); ok {
 				taken = append(taken, at)
 				x := map[string]float64{"start": at.x0, "end": at.x1, "middle": (at.x0 + at.x1) / 2}[anchor]

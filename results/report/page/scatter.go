@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/harnessbench/harnessbench/results/report"
 )
@@ -157,7 +158,7 @@ func place(s *report.Summary, arms []*report.Arm, xs, ys scale) (out []*point) {
 	}
 	for i, a := range arms {
 		p := &point{x: xs.at(*a.CostPerTrial), y: ys.at(*a.Rate), cost: *a.CostPerTrial, rate: *a.Rate, model: model[a.Model],
-			frontier: a.Frontier != nil && *a.Frontier, numbers: []int{i + 1}, name: clean(a.Arm, 24),
+			frontier: a.Frontier != nil && *a.Frontier, numbers: []int{i + 1}, name: shortName(a.Arm),
 			title: fmt.Sprintf("%d. %s + %s: %s a trial, pass rate %s", i+1, modelName(a.Model, a.Simulated), name(a.Arm), usd(a.CostPerTrial), rate(a.Rate))}
 		if a.FrontierShare != nil {
 			p.title += fmt.Sprintf(", on the frontier in %.0f %% of draws", 100**a.FrontierShare)
@@ -177,4 +178,12 @@ func place(s *report.Summary, arms []*report.Arm, xs, ys scale) (out []*point) {
 		q.title = clean(q.title+"; "+p.title, 4*maxText)
 	}
 	return out
+}
+
+// shortName is an arm's name where it is short enough to stand in the figure.
+func shortName(arm string) string {
+	if s := name(arm); utf8.RuneCountInString(s) <= longHead {
+		return s
+	}
+	return ""
 }

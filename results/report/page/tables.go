@@ -10,8 +10,9 @@ import (
 
 // factorial is the analysis of a factorial design on one model.
 type factorial struct {
-	Table table
-	Notes []string
+	Table  table
+	Notes  []string
+	Folded bool // of scenarios tagged harms
 }
 
 func (v *view) factorials(s *report.Summary) {
@@ -34,7 +35,7 @@ func (v *view) factorial(f *report.Factorial, suffix string) factorial {
 		es = append(es, e.Estimate)
 	}
 	ax := newAxis("%+.2f", es...)
-	out := factorial{Table: table{ID: fmt.Sprintf("factorial-%d", len(v.Factorial)), Class: "forest",
+	out := factorial{Folded: suffix != "", Table: table{ID: fmt.Sprintf("factorial-%d", len(v.Factorial)), Class: "forest",
 		Caption: "Effects on " + modelName(f.Model, f.Simulated) + suffix,
 		Heads: []head{{Text: "Effect"}, {Text: "Answer"}, {Text: "High minus low", Figure: ax.head()}, {Text: "Pass rate, high minus low"},
 			{Text: "p, adjusted"}, {Text: "Cannot be told from"}}}}

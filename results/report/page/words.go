@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/harnessbench/harnessbench/results/report"
@@ -21,6 +22,7 @@ const (
 	leansDown //
 	same      // equal within the margin of the suite
 	unclear
+	untested   // neither an interval nor a test can be made
 	unmeasured // it never fired
 )
 
@@ -33,6 +35,7 @@ var states = map[state]struct{ Mark, Word, Class string }{
 	leansDown:  {"▽", "leans down, not certain", "flat"},
 	same:       {"=", "no effect within the margin", "flat"},
 	unclear:    {"≈", "no clear effect", "flat"},
+	untested:   {"?", "too little to judge", "none"},
 	unmeasured: {"∅", "not measured", "none"},
 }
 
@@ -69,6 +72,9 @@ func judge(c *report.Contrast) state {
 	e, p := primary(c)
 	side := excludes(e, 0)
 	sure := p.Adjusted != nil && *p.Adjusted < Significance
+	if e.Value == nil || p.Adjusted == nil && (e.Lo == nil || e.Hi == nil) {
+		return untested
+	}
 	switch {
 	case side > 0 && sure:
 		return helped
@@ -144,56 +150,60 @@ func priceWords(c *report.Contrast) string {
 	return s
 }
 
-// strongest finds the contrast with the surest effect, then the largest; nil
-// where none is sure.
-func strongest(sections ...*report.Section) (best *report.Contrast) {
-	for _, sec := range sections {
-		if sec == nil {
-			continue
+// effect is one effect of a run with what it is of.
+type effect struct {
+	subject, model string
+	state          state
+	value          float64
+	words          string
+}
+
+// effects lists every effect of the main section that is sure.
+func effects(sec *report.Section) (out []effect) {
+	add := func(subject, model string, c *report.Contrast) {
+		st := judge(c)
+		if e, _ := primary(c); (st == helped || st == hurt) && e.Value != nil {
+			out = append(out, effect{subject, model, st, *e.Value, strings.TrimPrefix(effectWords(c), "pass rate ")})
 		}
-		for _, list := range [][]report.Contrast{sec.Comparisons, sec.Guards} {
-			for i := range list {
-				c := &list[i]
-				if st := judge(c); st != helped && st != hurt {
-					continue
-				}
-				if best == nil || size(c) > size(best) {
-					best = c
-				}
+	}
+	for i := range sec.Comparisons {
+		c := &sec.Comparisons[i]
+		add("the arm "+title(c), modelName(c.Model, c.Simulated), c)
+	}
+	for i := range sec.Guards {
+		c := &sec.Guards[i]
+		add("the guard "+name(c.Guard), modelName(c.Model, c.Simulated), c)
+	}
+	for _, f := range sec.Factorials {
+		for _, e := range f.Effects {
+			if len(e.Factors) == 1 {
+				add("the factor "+name(e.Name), modelName(f.Model, f.Simulated), &report.Contrast{OverAll: e.Estimate, Test: e.Test})
 			}
 		}
 	}
-	return best
+	return out
 }
 
-func size(c *report.Contrast) float64 {
-	e, _ := primary(c)
-	if e.Value == nil {
-		return 0
-	}
-	return max(*e.Value, -*e.Value)
-}
-
-// finding is the headline of a run that has none.
+// finding is the headline of a run that has none: its largest sure effect.
 func finding(s *report.Summary) string {
-	c := strongest(&s.Main)
-	if c == nil {
-		switch {
-		case len(s.Main.Guards)+len(s.Main.Comparisons) == 0:
-			return "The suite compares no arms: the page shows what each arm did."
-		case s.Graded == 0:
-			return "No trial was graded: there is nothing to compare."
-		}
-		return "No comparison showed an effect on the pass rate that is certain: no interval excludes 0 with an adjusted p below 0.05."
+	all := effects(&s.Main)
+	switch {
+	case s.Graded == 0:
+		return "No trial was graded: there is nothing to say."
+	case len(s.Main.Guards)+len(s.Main.Comparisons)+len(s.Main.Factorials) == 0:
+		return "The suite compares no arms: the page shows what each arm did."
+	case len(all) == 0:
+		return "No effect on the pass rate is certain: for none does the 95 % interval exclude 0 with an adjusted p below 0.05."
 	}
-	subject := "The guard " + name(c.Guard)
-	if c.Guard == "" {
-		subject = "The arm " + name(c.Arm) + " against " + name(c.Base)
+	best := all[0]
+	for _, e := range all[1:] {
+		if math.Abs(e.value) > math.Abs(best.value) {
+			best = e
+		}
 	}
 	verb := "raised"
-	if judge(c) == hurt {
+	if best.state == hurt {
 		verb = "lowered"
 	}
-	return fmt.Sprintf("Strongest finding: %s %s the pass rate on %s: %s.", strings.TrimSpace(subject), verb,
-		modelName(c.Model, c.Simulated), strings.TrimPrefix(effectWords(c), "pass rate "))
+	return fmt.Sprintf("Strongest finding: %s %s the pass rate on %s: %s.", best.subject, verb, best.model, best.words)
 }
