@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/harnessbench/harnessbench/results/report"
 )
@@ -169,7 +170,7 @@ func cards(guards []*said) []card {
 		}
 		for _, c := range g.harms {
 			if c.Measured {
-				sortLine(c, "on ", ", in scenarios tagged harms", &lines)
+				sortLine(c, "on ", inHarms, &lines)
 			}
 		}
 		if len(silent) > 0 {
@@ -183,6 +184,8 @@ func cards(guards []*said) []card {
 	}
 	return out
 }
+
+const inHarms = ", in scenarios tagged harms"
 
 // sortLine puts one contrast's line where it belongs.
 func sortLine(c *report.Contrast, before, after string, lines *[cardCount][]string) {
@@ -232,7 +235,13 @@ func short(guards []*said, all []card) string {
 			silent = append(silent, name(g.guard))
 		}
 	}
+	cost := names(cardCost)
+	for i, who := range cost {
+		if !slices.ContainsFunc(all[cardCost].Guards[i].Lines, func(l string) bool { return !strings.Contains(l, inHarms) }) {
+			cost[i] = who + " (in scenarios tagged harms)"
+		}
+	}
 	return "In short: " + clause(names(cardHelped), "no guard helped with certainty", " helped") +
-		"; " + clause(names(cardCost), "none is sure to have cost anything", " cost something") +
+		"; " + clause(cost, "none is sure to have cost anything", " cost something") +
 		"; " + clause(silent, "every guard fired on some model", " fired on no model, so nothing is known of what they do") + "."
 }

@@ -153,10 +153,7 @@ func (v *view) wholeRow(c *report.Contrast, ax axis) row {
 	}
 	v.methods.add(c.Test.Test)
 	r := row{Name: title(c), Class: st.Class, Notes: v.notes.refs(c.Notes)}
-	r.Under = fmt.Sprintf("%s repetitions graded in both", count(c.Paired))
-	if c.BaseModel == "" {
-		r.Under = modelName(c.Model, c.Simulated) + "; " + r.Under
-	}
+	r.Under = fmt.Sprintf("%s; %s repetitions graded in both", ranOn(v.summary, c), count(c.Paired))
 	r.Cells = []cell{
 		{Lines: []string{st.Word}, Mark: st.Mark, Class: st.Class},
 		{Figure: ax.strip("Difference of "+title(c)+": "+diff(c.OverAll.Value)+" "+between(c.OverAll, "%+.2f"), mark{e: c.OverAll, class: st.Class})},
@@ -171,12 +168,15 @@ func (v *view) wholeRow(c *report.Contrast, ax axis) row {
 	return r
 }
 
-// title names a comparison.
-func title(c *report.Contrast) string {
-	if c.BaseModel != "" {
-		return name(c.Model) + "/" + name(c.Arm) + " against " + name(c.BaseModel) + "/" + name(c.Base)
+// title names a comparison of whole arms.
+func title(c *report.Contrast) string { return name(c.Arm) + " against " + name(c.Base) }
+
+// ranOn names the model of a comparison, or both.
+func ranOn(s *report.Summary, c *report.Contrast) string {
+	if c.BaseModel == "" {
+		return modelName(c.Model, c.Simulated)
 	}
-	return name(c.Arm) + " against " + name(c.Base)
+	return modelName(c.Model, simulated(s, c.Model)) + " against " + modelName(c.BaseModel, simulated(s, c.BaseModel))
 }
 
 func modelsOf(list []report.Contrast) (out []string) {

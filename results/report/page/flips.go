@@ -97,7 +97,7 @@ func newFlips(s *report.Summary, with []FlipTranscript) *flips {
 	f := &flips{Counts: table{ID: "flips-counts", Caption: "Repetitions that passed in one arm and failed in the other",
 		Heads: []head{{Text: "Comparison"}, {Text: "▲ a failed, b passed", Number: true}, {Text: "▼ a passed, b failed", Number: true}}}}
 	for i, x := range all {
-		title, under := flipTitle(x)
+		title, under := flipTitle(s, x)
 		f.Counts.Rows = append(f.Counts.Rows, row{Name: title, Under: under, Cells: []cell{numbers(count(x.c.Flips.Helped)), numbers(count(x.c.Flips.Hurt))}})
 		if i < maxColumns && len(x.c.Flips.Shown) > 0 {
 			f.Lists = append(f.Lists, flipList(x, i, title+", "+under))
@@ -112,7 +112,7 @@ func newFlips(s *report.Summary, with []FlipTranscript) *flips {
 		if c == nil {
 			continue
 		}
-		f.Shown = append(f.Shown, showFlip(i, flippedContrast{ref: t.FlipRef, c: c}, t))
+		f.Shown = append(f.Shown, showFlip(s, i, flippedContrast{ref: t.FlipRef, c: c}, t))
 	}
 	if len(f.Shown) > 0 {
 		f.Note = fmt.Sprintf("%s with both transcripts: one of each comparison in turn, the comparison with most flips first and, of each, the flips that hurt first. A transcript is cut after %d KiB.",
@@ -139,16 +139,13 @@ func contrastOf(s *report.Summary, r FlipRef) *report.Contrast {
 	return &list[r.Index]
 }
 
-func flipTitle(x flippedContrast) (title, under string) {
+func flipTitle(s *report.Summary, x flippedContrast) (title, under string) {
 	c := x.c
 	title = name(c.Arm) + " (b) against " + name(c.Base) + " (a)"
 	if c.Guard != "" {
 		title = name(c.Guard) + ": with it (b) against in shadow (a)"
 	}
-	under = "on " + modelName(c.Model, c.Simulated)
-	if c.BaseModel != "" {
-		under += " against " + name(c.BaseModel)
-	}
+	under = "on " + ranOn(s, c)
 	if x.ref.Harms {
 		under += ", in scenarios tagged harms"
 	}
@@ -186,8 +183,8 @@ func ended(outcome string, fired, shadow bool) string {
 	return s
 }
 
-func showFlip(i int, x flippedContrast, t FlipTranscript) shownFlip {
-	title, under := flipTitle(x)
+func showFlip(s *report.Summary, i int, x flippedContrast, t FlipTranscript) shownFlip {
+	title, under := flipTitle(s, x)
 	f := shownFlip{ID: fmt.Sprintf("flip-%d", i), Title: title + " " + under, Verdict: change(t.Flip), Class: "up"}
 	if !t.Flip.Helped {
 		f.Class = "down"
@@ -201,8 +198,8 @@ func showFlip(i int, x flippedContrast, t FlipTranscript) shownFlip {
 	if t.Flip.Helped {
 		verdicts = [2]string{"failed", "passed"}
 	}
-	f.A = newSide(f.ID+"-a", "a: "+name(base)+" on "+name(model)+" "+verdicts[0], ended(t.Flip.OutcomeA, t.Flip.FiredA, true), t.Flip.SessionA, t.A)
-	f.B = newSide(f.ID+"-b", "b: "+name(x.c.Arm)+" on "+name(x.c.Model)+" "+verdicts[1], ended(t.Flip.OutcomeB, t.Flip.FiredB, false), t.Flip.SessionB, t.B)
+	f.A = newSide(f.ID+"-a", "a: "+name(base)+" on "+modelName(model, simulated(s, model))+" "+verdicts[0], ended(t.Flip.OutcomeA, t.Flip.FiredA, true), t.Flip.SessionA, t.A)
+	f.B = newSide(f.ID+"-b", "b: "+name(x.c.Arm)+" on "+modelName(x.c.Model, simulated(s, x.c.Model))+" "+verdicts[1], ended(t.Flip.OutcomeB, t.Flip.FiredB, false), t.Flip.SessionB, t.B)
 	return f
 }
 

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/harnessbench/harnessbench/results/report"
@@ -92,7 +93,7 @@ func (v *view) scatterRow(n int, a *report.Arm) row {
 	}
 	return row{Name: fmt.Sprintf("%d. %s", n, name(a.Arm)), Under: modelName(a.Model, a.Simulated),
 		Cells: []cell{numbers(usd(a.CostPerTrial)), {Lines: []string{v.estimate(estimateOf(a), "%.2f")}, Number: true, NoBreak: true},
-			words(on), numbers(share), words(name(a.BeatenBy))}}
+			words(on), numbers(share), words(beaten(v.summary, a.BeatenBy))}}
 }
 
 // draw makes the figure. The cost axis is logarithmic where the dearest arm costs
@@ -186,4 +187,14 @@ func shortName(arm string) string {
 		return s
 	}
 	return ""
+}
+
+// beaten names the arm that beats another, which comes as model/arm.
+func beaten(s *report.Summary, by string) string {
+	for _, m := range s.Models {
+		if arm, ok := strings.CutPrefix(by, m.Model+"/"); ok && m.Model != "" {
+			return modelName(m.Model, m.Simulated) + " + " + name(arm)
+		}
+	}
+	return name(by)
 }

@@ -40,12 +40,13 @@ type view struct {
 	Notes     []noteRef
 	Said      []string // of the run as a whole
 
+	summary *report.Summary
 	notes   notes
 	methods methods
 }
 
 func newView(s *report.Summary, x Extra) *view {
-	v := &view{Suite: name(s.Suite), RunID: name(s.RunID)}
+	v := &view{summary: s, Suite: name(s.Suite), RunID: name(s.RunID)}
 	if v.Suite == "" {
 		v.Suite = "a run without a name"
 	}
@@ -117,7 +118,7 @@ func (v *view) head(s *report.Summary) {
 	case len(simulated) > maxColumns:
 		v.Simulated = plural(len(simulated), "model") + " are simulated, with fictitious prices: their numbers say nothing about real models."
 	case len(simulated) > 0:
-		v.Simulated = "Simulated, with fictitious prices: " + list(simulated) + ". Their numbers say nothing about real models."
+		v.Simulated = list(simulated) + map[bool]string{true: " is", false: " are"}[len(simulated) == 1] + " simulated, with fictitious prices: the numbers say nothing about real models."
 	}
 	if s.Volatile > 0 {
 		v.Volatile = plural(s.Volatile, "trial") + " of scenarios that are marked volatile: another run may differ there."

@@ -159,7 +159,8 @@ type effect struct {
 }
 
 // effects lists every effect of the main section that is sure.
-func effects(sec *report.Section) (out []effect) {
+func effects(s *report.Summary) (out []effect) {
+	sec := &s.Main
 	add := func(subject, model string, c *report.Contrast) {
 		st := judge(c)
 		if e, _ := primary(c); (st == helped || st == hurt) && e.Value != nil {
@@ -168,7 +169,7 @@ func effects(sec *report.Section) (out []effect) {
 	}
 	for i := range sec.Comparisons {
 		c := &sec.Comparisons[i]
-		add("the arm "+title(c), modelName(c.Model, c.Simulated), c)
+		add("the arm "+title(c), ranOn(s, c), c)
 	}
 	for i := range sec.Guards {
 		c := &sec.Guards[i]
@@ -186,7 +187,7 @@ func effects(sec *report.Section) (out []effect) {
 
 // finding is the headline of a run that has none: its largest sure effect.
 func finding(s *report.Summary) string {
-	all := effects(&s.Main)
+	all := effects(s)
 	switch {
 	case s.Graded == 0:
 		return "No trial was graded: there is nothing to say."
