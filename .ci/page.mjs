@@ -3,10 +3,12 @@
 // every link within the page leads somewhere, and nothing is asked for from outside.
 //
 //   node .ci/page.mjs [--shots DIR] FILE.html...
+//   node .ci/page.mjs --broken FILE.html    breaks the page in every way it looks for, and
+//                                           fails where it does not notice one
 //
 // It speaks the DevTools protocol over a pipe: no port is opened, no package needed.
 import { spawn } from "node:child_process";
-import { mkdtempSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
@@ -14,8 +16,9 @@ import { pathToFileURL } from "node:url";
 const args = process.argv.slice(2);
 let shots = "";
 if (args[0] === "--shots") [, shots] = args.splice(0, 2);
+const broken = args[0] === "--broken" && args.shift();
 if (args.length === 0) {
-  console.error("usage: node .ci/page.mjs [--shots DIR] FILE.html...");
+  console.error("usage: node .ci/page.mjs [--shots DIR | --broken] FILE.html...");
   process.exit(2);
 }
 
@@ -137,16 +140,48 @@ async function shoot(call, file, width, scheme) {
   }
 }
 
+// ways to break a page: what is put before the end of its first section, or what
+// replaces what, and what must then be said.
+const breaks = [
+  [`<p><span>${"a".repeat(20)}</span></p><table><tr><td>${"<b>wide</b>&nbsp;".repeat(400)}</td></tr></table>`, /the page is \d+ pixels wide/],
+  [`<a href="#nowhere">x</a>`, /leads nowhere/],
+  [`<a href="http://127.0.0.1:9/">x</a>`, /leads nowhere/],
+  [`<script>1</script>`, /no place here/],
+  [`<img src="http://127.0.0.1:9/x.png" alt="">`, /log: |asks for/],
+  [`<p id="main">twice</p>`, /occurs twice/],
+  [`<svg width="50" height="20"><text x="10" y="15">leaves its figure</text></svg>`, /leaves its figure/],
+  [`<svg width="200" height="40"><text class="label" x="9" y="20">one</text><text class="label" x="12" y="22">two</text></svg>`, /labels collide/],
+  [(html) => html.replace("--fg:#1b1e23", "--fg:#b9b9b9"), /contrast/],
+  [(html) => html.replaceAll('tabindex="0"', ""), /keyboard does not reach/, 400],
+];
+
+// unbound makes a page's own style valid again after it was changed.
+const unbound = (html) => html.replace(/style-src (?:'|&#39;)sha256-.*?(?:'|&#39;)/, "style-src 'unsafe-inline'");
+
+async function breakIt(file) {
+  const html = readFileSync(file, "utf8"), at = html.indexOf("</section>");
+  let missed = 0;
+  for (const [how, want, width = 1280] of breaks) {
+    const to = path.join(profile, "broken.html");
+    writeFileSync(to, typeof how === "string" ? html.slice(0, at) + how + html.slice(at) : unbound(how(html)));
+    const bad = await open(to, width, "light");
+    if (!bad.some((b) => want.test(b))) { missed++; console.log(`not noticed: ${how} (wanted ${want}); said: ${bad.slice(0, 3)}`); }
+  }
+  console.log(`${breaks.length} breaks, ${missed} not noticed`);
+  return missed;
+}
+
 let wrong = 0, looks = 0;
 const timer = setTimeout(() => { console.error("chromium does not answer"); browser.kill("SIGKILL"); process.exit(2); }, 240_000);
 try {
-  for (const file of args) for (const width of [1280, 800, 400]) for (const scheme of ["light", "dark"]) {
+  if (broken) wrong = await breakIt(args[0]);
+  else for (const file of args) for (const width of [1280, 800, 400]) for (const scheme of ["light", "dark"]) {
     const bad = await open(file, width, scheme);
     looks++;
     for (const b of bad.slice(0, 20)) console.log(`${file} at ${width}, ${scheme}: ${b}`);
     wrong += bad.length;
   }
-  console.log(`${looks} looks at ${args.length} pages, ${wrong} things wrong`);
+  if (!broken) console.log(`${looks} looks at ${args.length} pages, ${wrong} things wrong`);
 } catch (e) {
   console.error(e);
   wrong++;
