@@ -30,7 +30,6 @@ func writeHTML(dir string, sum *report.Summary) error {
 // printHTML writes the page of a run folder's summary. A session that is not
 // there, or not what it was, is said on the page and stops nothing.
 func printHTML(w io.Writer, dir string, sum *report.Summary) error {
-	frugal()
 	x := page.Extra{Guards: map[string]string{}}
 	for i := range guard.Table {
 		x.Guards[guard.Table[i].Name] = guard.Table[i].Summary

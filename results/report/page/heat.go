@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/harnessbench/harnessbench/results/report"
@@ -14,8 +15,8 @@ import (
 type heat struct {
 	ID, Caption string
 	Arms        []string
-	Heads       []head // arms, or their numbers where names are long
-	Numbered    bool
+	Heads       []head // arms, or letters for them where names are long
+	Lettered    []noteRef
 	Rows        []heatRow // those with the largest spread
 	Rest        []heatRow // the others, folded
 	RestTitle   string
@@ -97,12 +98,14 @@ func newHeat(arms []*report.Arm, room int) heat {
 // above a column.
 const longHead = 24
 
+// heads names the columns. Letters are not taken for the numbers of the cost figure.
 func (h *heat) heads() {
-	h.Numbered = slices.ContainsFunc(h.Arms, func(s string) bool { return utf8.RuneCountInString(s) > longHead })
+	long := slices.ContainsFunc(h.Arms, func(s string) bool { return utf8.RuneCountInString(s) > longHead })
 	for i, s := range h.Arms {
 		x := head{Text: s}
-		if h.Numbered {
-			x = head{Text: fmt.Sprint(i + 1), Tooltip: s, Number: true}
+		if long {
+			x = head{Text: strings.ToUpper(letter(i)), Tooltip: s, Number: true}
+			h.Lettered = append(h.Lettered, noteRef{x.Text, s})
 		}
 		h.Heads = append(h.Heads, x)
 	}

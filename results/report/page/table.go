@@ -95,7 +95,7 @@ type methods struct{ names []string }
 
 func (m *methods) add(names ...string) {
 	for _, s := range names {
-		if s != "" && !slices.Contains(m.names, s) && len(m.names) < 50 {
+		if s != "" && s != "none" && !slices.Contains(m.names, s) && len(m.names) < 50 {
 			m.names = append(m.names, s)
 		}
 	}
