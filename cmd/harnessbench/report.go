@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,10 +61,6 @@ func summarise(dir string) (*report.Summary, error) {
 	if err != nil {
 		return nil, cli.WithCode(cli.Wrong, fmt.Errorf("%s is no run folder: %w", dir, err))
 	}
-	rows, err := readTrials(filepath.Join(dir, results.JournalFile))
-	if err != nil {
-		return nil, cli.WithCode(cli.CannotJudge, err)
-	}
 	meta := reportMeta(lock, results.RunID(lock.Name, raw))
 	cut, err := ablations.ReadCut(dir)
 	if err != nil {
@@ -75,10 +70,12 @@ func summarise(dir string) (*report.Summary, error) {
 		meta.Cut = append(meta.Cut, report.CutBlock{Scenario: b.Scenario, Harms: b.Harms, Model: b.Model,
 			Simulated: trial.IsSimulated(b.Model), Repetition: b.Repetition, Trials: b.Trials, Reason: cut.Reason})
 	}
-	if n := len(rows); n < planned(dir, lock) {
-		meta.Notes = append(meta.Notes, fmt.Sprintf("UNFINISHED: %d of %d planned trials have been run; the numbers are of these alone", n, planned(dir, lock)))
-	}
-	sum, err := report.Compute(meta, rows, nil)
+	sum, err := sumUp(dir, meta, func(n int) []string {
+		if want := planned(dir, lock); n < want {
+			return []string{fmt.Sprintf("UNFINISHED: %d of %d planned trials have been run; the numbers are of these alone", n, want)}
+		}
+		return nil
+	})
 	return sum, cli.WithCode(cli.CannotJudge, err)
 }
 
@@ -95,16 +92,6 @@ func planned(dir string, lock design.Lock) int {
 		return 0
 	}
 	return lock.Planned() - cut.Trials
-}
-
-// readTrials reads the trials of a journal, and no more of it.
-func readTrials(path string) (rows []results.Trial, err error) {
-	index, err := results.IndexJournal(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, index.Close()) }()
-	return index.Trials()
 }
 
 // reportMeta is what the suite knows and the rows do not say.

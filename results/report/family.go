@@ -68,6 +68,7 @@ func holm(tests []*P) {
 	}
 }
 
+// outOfReachPrefix begins what [Contrast.outOfReach] says.
 const outOfReachPrefix = "no outcome of "
 
 // outOfReach says when the scenarios are so few that no outcome could have been

@@ -142,7 +142,7 @@ func TestMarkdownFitsAComment(t *testing.T) {
 		t.Errorf("the starter suite does not fit: %d bytes", small.Len())
 	}
 	meta, rows := fixtureMeta(), fixture()
-	for i := range 300 {
+	for i := range 180 {
 		name := fmt.Sprintf("another-arm-%03d", i)
 		meta.Arms = append(meta.Arms, name)
 		for _, r := range fixture()[:12] {

@@ -61,15 +61,35 @@ func unknownIf(trials int) string {
 // rateTable shows what stands behind each rate.
 func rateTable(p *printer, sec *Section) table {
 	t := table{block: "model", left: 1,
-		heads: []string{"arm", "scenarios", "trials", "graded", "errored", "ungraded", "cut", "passed", "rate", "se clustered", "se naive"}}
+		heads: []string{"arm", "scenarios", "trials", "graded", "errored", "ungraded", "cut", "passed", "rate", "se clustered", "se naive", "icc"}, spare: []string{"icc"}}
 	for _, a := range sec.Arms {
 		row := []string{p.name(a.Arm)}
 		for _, n := range []int{a.Scenarios, a.Trials, a.Graded, a.Errored, a.Ungraded, a.Cut, a.Passed} {
 			row = append(row, fmt.Sprint(n))
 		}
-		t.add(p.model(a.Model, a.Simulated), append(row, number(a.Rate, "%.3f"), number(a.SEClustered, "%.4f"), number(a.SENaive, "%.4f")))
+		t.add(p.model(a.Model, a.Simulated), append(row, number(a.Rate, "%.3f"), number(a.SEClustered, "%.4f"), number(a.SENaive, "%.4f"), number(a.ICC, "%.2f")))
 	}
 	return t
+}
+
+// costTable shows what a pass costs, and who gives more for less.
+func costTable(p *printer, sec *Section) table {
+	t := table{block: "model", heads: []string{"arm", "USD/trial", "USD/pass", "95 % interval", "on frontier", "beaten by"}, left: 1, ends: true, spare: []string{"on frontier", "beaten by"}}
+	for _, a := range sec.Arms {
+		t.add(p.model(a.Model, a.Simulated), []string{p.name(a.Arm), usd(a.CostPerTrial, unknownIf(a.Trials)), amount(a.perPass()), a.CostOfPassCI.text(), frontier(a), p.safe(a.BeatenBy, maxCellName)})
+	}
+	return t
+}
+
+// maxCellName bounds a name of a model and an arm in one cell.
+const maxCellName = 40
+
+// text prints an interval of amounts in USD, whose ends may not exist.
+func (i *OpenInterval) text() string {
+	if i == nil {
+		return "-"
+	}
+	return "[" + usd(i[0], "0") + ", " + usd(i[1], "no end") + "]"
 }
 
 // kTable shows pass^k and pass@k for the first four k and the last.

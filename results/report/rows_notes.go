@@ -24,10 +24,10 @@ func contrastNotes(c *Contrast) []string {
 		}
 	}
 	add(c.OverAll.Warnings, "")
-	add(testWarnings(c.Test), "over all: ")
+	add(testWarnings(c.Test, "scenarios"), "over all: ")
 	if c.Fired != nil {
 		add(c.Fired.Estimate.Warnings, "")
-		add(c.Fired.Test.Warnings, "where it fired: ")
+		add(testWarnings(c.Fired.Test, "repetitions"), "where it fired: ")
 	}
 	add(c.Notes, "")
 	if m := c.Margin; m != nil && m.Answer != "" {
@@ -39,12 +39,17 @@ func contrastNotes(c *Contrast) []string {
 	return out
 }
 
-// testWarnings leaves out what a stronger one of them says too.
-func testWarnings(p P) []string {
-	if n := len(p.Warnings); n > 1 && slices.Contains(p.Warnings, string(stats.FewToFlip)) && strings.HasPrefix(p.Warnings[n-1], outOfReachPrefix) {
+// testWarnings gives what must be said of a test, of which the units have a name. Where a
+// stronger warning says the same it stands alone.
+func testWarnings(p P, units string) []string {
+	if n := len(p.Warnings); n > 0 && strings.HasPrefix(p.Warnings[n-1], outOfReachPrefix) {
 		return p.Warnings[n-1:]
 	}
-	return p.Warnings
+	var out []string
+	for _, w := range p.Warnings {
+		out = append(out, strings.Replace(w, "of them", units, 1))
+	}
+	return out
 }
 
 func armNotes(a Arm) []string {

@@ -104,6 +104,7 @@ func (p *printer) detail(suffix string, sec *Section) {
 	if t := kTable(p, sec); len(t.heads) > 1 {
 		p.table("Of k trials"+suffix, t)
 	}
+	p.table("What a pass costs"+suffix, costTable(p, sec))
 	p.table("Where the time went"+suffix, timeTable(p, sec))
 }
 
@@ -235,7 +236,7 @@ func (p *printer) missing(s *Summary) {
 func (p *printer) legend(s *Summary) {
 	p.title(2, "How to read this")
 	p.legendOfComparisons(s)
-	p.item("-", "pass rate: mean over scenarios of the mean over repetitions, in [95 % interval]. pass^k: chance that k trials of k pass. pass@k: that one of k does. USD/pass: cost of all trials / passes; inf: nothing passed; ?: a price, a count or a time is unknown. frontier: * no arm of any model is as good in cost per trial and pass rate and better in one, and in what share of 10,000 draws of scenarios that is so.")
+	p.item("-", "pass rate: mean over scenarios of the mean over repetitions, in [95 % interval]. pass^k: chance that k trials of k pass. pass@k: that one of k does. USD/pass: cost of all trials / passes; inf: nothing passed; ?: a price, a count or a time is unknown; its interval is Fieller's over scenarios. frontier: * no arm of any model is as good in cost per trial and pass rate and better in one, and in what share of bootstrap draws of scenarios that is so.")
 	if s.Ungraded > 0 || s.CutTrials > 0 {
 		p.item("-", "errored: run, but infrastructure failed it; ungraded: without a verdict, the errored ones included; cut: planned, and never run since a budget ended. None of them is in a denominator; what errored trials cost is in every cost.")
 	}

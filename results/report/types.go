@@ -41,7 +41,7 @@ type Headline struct {
 
 // Family is a set of tests whose p values are adjusted together, fixed before the data.
 type Family struct {
-	Name   string `json:"name" doc:"over all, or where it fired"`
+	Name   string `json:"name" doc:"over all, where it fired or factorial effects; those of the scenarios tagged harms say so"`
 	Method string `json:"method" doc:"how p values are adjusted: Holm or Benjamini-Hochberg"`
 	Tests  int    `json:"tests" doc:"tests in it: every declared comparison on every model; a guard that never fired counts with p = 1"`
 }
@@ -56,7 +56,7 @@ type Model struct {
 type Section struct {
 	Scenarios   []string    `json:"scenarios" doc:"ids, sorted"`
 	Arms        []Arm       `json:"arms" doc:"one entry per model and arm"`
-	Comparisons []Contrast  `json:"comparisons" doc:"declared comparisons of arms that differ in more than one guard, per model"`
+	Comparisons []Contrast  `json:"comparisons" doc:"declared comparisons of whole arms: those of two models first, then per model"`
 	Guards      []Contrast  `json:"guards" doc:"declared comparisons of arms that differ in one guard alone, per model"`
 	Factorials  []Factorial `json:"factorials" doc:"analysis of the factorial design, per model; empty without one"`
 }

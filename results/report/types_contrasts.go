@@ -12,10 +12,10 @@ type Contrast struct {
 	Measured bool   `json:"measured" doc:"false when the guard fired in no graded trial of either arm (or no repetition is graded in both): then nothing is known of it"`
 	A        Side   `json:"a" doc:"the base"`
 	B        Side   `json:"b" doc:"the other arm"`
-	Paired   int    `json:"paired" doc:"repetitions graded in both arms"`
+	Paired   int    `json:"paired" doc:"repetitions graded in both arms; between two models the smaller number of graded trials of each scenario, added up"`
 	Fired    *Fired `json:"where_fired" doc:"effect among trials in which the guard fired; null for whole arms"`
 
-	OverAll      Estimate `json:"over_all" doc:"difference in pass rate (b - a), mean over scenarios, repetitions graded in both arms"`
+	OverAll      Estimate `json:"over_all" doc:"difference in pass rate (b - a), mean over scenarios, repetitions graded in both arms; between two models of the scenarios' mean rates"`
 	DiffMin      *float64 `json:"over_all_min" doc:"difference of the arms' rates if every ungraded trial had failed in b and passed in a"`
 	DiffMax      *float64 `json:"over_all_max" doc:"difference of the arms' rates if every ungraded trial had passed in b and failed in a"`
 	Test         P        `json:"over_all_test" doc:"test of no difference over all scenarios"`
@@ -23,7 +23,7 @@ type Contrast struct {
 	CostRatio    Ratio    `json:"cost_ratio" doc:"cost of a trial, b / a, by Fieller over scenarios"`
 	PerPassRatio Ratio    `json:"cost_of_pass_ratio" doc:"cost of a pass, b / a, by a bootstrap over scenarios"`
 	Margin       *Margin  `json:"margin" doc:"non-inferiority and equivalence; null when the suite gives no margin"`
-	Flips        Flips    `json:"flips" doc:"repetitions that passed in one arm and failed in the other"`
+	Flips        Flips    `json:"flips" doc:"repetitions that passed in one arm and failed in the other; between two models scenarios that no trial of the one and every trial of the other passed"`
 	Notes        []string `json:"notes" doc:"what must be said beside the comparison"`
 }
 
@@ -78,7 +78,7 @@ type Ratio struct {
 // Flip is one repetition that passed in one arm and failed in the other.
 type Flip struct {
 	Scenario   string `json:"scenario" doc:"scenario id"`
-	Repetition int    `json:"repetition" doc:"repetition, from 0"`
+	Repetition int    `json:"repetition" doc:"repetition, from 0; between two models that of a's first graded trial"`
 	Helped     bool   `json:"helped" doc:"true: failed in a and passed in b; false: the other way round"`
 	OutcomeA   string `json:"outcome_a" doc:"how it ended in a"`
 	OutcomeB   string `json:"outcome_b" doc:"how it ended in b"`
