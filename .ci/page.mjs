@@ -187,6 +187,11 @@ try {
   wrong++;
 } finally {
   clearTimeout(timer);
-  browser.once("exit", () => { rmSync(profile, { recursive: true, force: true, maxRetries: 5 }); process.exit(wrong ? 1 : 0); });
-  browser.kill();
+  const gone = new Promise((resolve) => { browser.exitCode === null && browser.signalCode === null ? browser.once("exit", resolve) : resolve(); });
+  send("Browser.close").catch(() => {});
+  setTimeout(() => browser.kill("SIGKILL"), 5000).unref();
+  await gone;
+  // Its helpers may write for a moment after it has gone.
+  try { rmSync(profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }); } catch (e) { console.error(`left behind: ${profile}`); }
+  process.exit(wrong ? 1 : 0);
 }

@@ -241,7 +241,30 @@ func short(guards []*said, all []card) string {
 			cost[i] = who + " (in scenarios tagged harms)"
 		}
 	}
+	down := leaning(guards)
+	leans := ""
+	if len(down) > 0 {
+		leans = "; " + list(down) + ", which is not certain"
+	}
+	if len(down) > 0 && len(all[cardCost].Guards) == 0 {
+		all[cardCost].Empty += " But " + list(down) + ", see below: that is not certain."
+	}
 	return "In short: " + clause(names(cardHelped), "no guard helped with certainty", " helped") +
 		"; " + clause(cost, "none is sure to have cost anything", " cost something") +
+		leans +
 		"; " + clause(silent, "every guard fired on some model", " fired on no model, so nothing is known of what they do") + "."
+}
+
+// leaning names the guards whose effect leans down, and where, as clauses.
+func leaning(guards []*said) (out []string) {
+	for _, g := range guards {
+		down := func(c *report.Contrast) bool { return judge(c) == leansDown }
+		switch {
+		case slices.ContainsFunc(g.main, down):
+			out = append(out, name(g.guard)+" leans down")
+		case slices.ContainsFunc(g.harms, down):
+			out = append(out, name(g.guard)+" leans down in scenarios tagged harms")
+		}
+	}
+	return out
 }
