@@ -111,7 +111,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	lines := strings.Split(string(b), "\n")
 	slices.Sort(lines)
 	out["journal"] = strings.Join(lines, "\n")
-	for _, name := range []string{"report.json", "report.md", "suite.lock.yaml"} {
+	for _, name := range []string{"report.json", "report.md", "report.html", "suite.lock.yaml"} {
 		if b, err = os.ReadFile(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}

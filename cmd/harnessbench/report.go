@@ -32,7 +32,7 @@ trials errored than the suite allows, or a budget cut some.`,
   harnessbench report runs/monday --gate --junit gates.xml`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "text, markdown or json")
+	cmd.Flags().StringVar(&format, "format", "text", "text, markdown, json or html")
 	gates.register(cmd)
 	asJSON := cli.JSONFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -53,8 +53,10 @@ trials errored than the suite allows, or a budget cut some.`,
 			err = sum.WriteMarkdown(a.stdout)
 		case "json":
 			err = sum.WriteJSON(a.stdout)
+		case "html":
+			err = printHTML(a.stdout, args[0], sum)
 		default:
-			err = cli.Usagef("use text, markdown or json", "--format %q", format)
+			err = cli.Usagef("use text, markdown, json or html", "--format %q", format)
 		}
 		if err != nil || !gates.gate && gates.junit == "" {
 			return err
@@ -183,5 +185,8 @@ func publish(dir string) (*report.Summary, error) {
 	if err := ablations.WriteTables(dir, sum.RunID); err != nil {
 		return nil, err
 	}
-	return sum, report.WriteFiles(dir, sum)
+	if err := report.WriteFiles(dir, sum); err != nil {
+		return nil, err
+	}
+	return sum, writeHTML(dir, sum)
 }

@@ -35,13 +35,21 @@ func WriteFiles(dir string, s *Summary) error {
 		name  string
 		write func(io.Writer) error
 	}{{JSONFile, s.WriteJSON}, {MarkdownFile, s.WriteMarkdown}} {
-		var b bytes.Buffer
-		if err := f.write(&b); err != nil {
+		if err := WriteFile(dir, f.name, f.write); err != nil {
 			return err
 		}
-		if err := replaceFile(filepath.Join(dir, f.name), b.Bytes()); err != nil {
-			return fmt.Errorf("write report: %w", err)
-		}
+	}
+	return nil
+}
+
+// WriteFile writes one report into a run folder, under a temporary name first.
+func WriteFile(dir, name string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	if err := replaceFile(filepath.Join(dir, name), b.Bytes()); err != nil {
+		return fmt.Errorf("write report: %w", err)
 	}
 	return nil
 }

@@ -80,6 +80,7 @@ var allowed = []row{
 	{"results/pricing", "scenarios/strictyaml", "prices over counts; price files are strict YAML"},
 	{"results/parquet", "results", "rows to tables"},
 	{"results/report", "results results/stats results/pricing", "rows to summaries"},
+	{"results/report/page", "results/report", "a summary as one HTML file"},
 	{"results/importer", "results results/parquet results/pricing recorder/session loop/model loop/event graders", "other tools' sessions and tables become ours"},
 
 	{"ablations/trial", "loop/... recorder recorder/session graders graders/check scenarios scenarios/... results results/pricing",
