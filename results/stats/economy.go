@@ -95,7 +95,7 @@ func Ratio(x, y []float64) (e Estimate, unbounded bool) {
 	if len(x) < fewScenarios {
 		e.Warnings = append(e.Warnings, FewScenarios)
 	}
-	if len(x) < 2 || sx == 0 && sy == 0 {
+	if len(x) < 2 || sy == 0 && (sx == 0 || my == 0) {
 		return e, false
 	}
 	k := float64(len(x))

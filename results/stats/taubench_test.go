@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -54,15 +55,21 @@ func TestTauBench(t *testing.T) {
 	}
 	r := PassRate(in)
 	near(t, "rate", *r.Value, 0.42, 1e-12)
-	near(t, "naive se", *r.SENaive, 0.0349, 5e-5)
-	near(t, "clustered se", *r.SEClustered, 0.0522, 5e-5)
+	// From the tasks by successes: sqrt(0.42 x 0.58 / 200), and the standard
+	// deviation of 14 x 0, 12 x 1/4, 10 x 1/2, 4 x 3/4, 10 x 1 over the root of 50.
+	near(t, "naive se", *r.SENaive, math.Sqrt(0.42*0.58/200), 1e-12)
+	squares := 14*0.42*0.42 + 12*0.17*0.17 + 10*0.08*0.08 + 4*0.33*0.33 + 10*0.58*0.58
+	near(t, "clustered se", *r.SEClustered, math.Sqrt(squares/49/50), 1e-12)
+	near(t, "naive se, published", *r.SENaive, 0.0349, 5e-5)
+	near(t, "clustered se, published", *r.SEClustered, 0.0522, 5e-5)
+	near(t, "intra-class correlation", *ICC(in).Value, 0.40, 0.01)
 	if r.Method != MethodT || r.Graded != 200 || r.Passed != 84 || r.Scenarios != 50 {
 		t.Errorf("%+v", r)
 	}
-	for i, want := range []float64{0.42, 0.27333, 0.22, 0.20} {
-		near(t, fmt.Sprintf("pass^%d", i+1), *PassHat(in, i+1).Value, want, 5e-6)
+	for i, want := range []float64{0.42, 41.0 / 150, 0.22, 0.20} {
+		near(t, fmt.Sprintf("pass^%d", i+1), *PassHat(in, i+1).Value, want, 1e-12)
 	}
-	for i, want := range []float64{0.42, 0.56667, 0.66, 0.72} {
-		near(t, fmt.Sprintf("pass@%d", i+1), *PassAt(in, i+1).Value, want, 5e-6)
+	for i, want := range []float64{0.42, 17.0 / 30, 0.66, 0.72} {
+		near(t, fmt.Sprintf("pass@%d", i+1), *PassAt(in, i+1).Value, want, 1e-12)
 	}
 }

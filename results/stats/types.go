@@ -110,9 +110,11 @@ func meanSD(x []float64) (mean, sd float64) {
 	return mean, math.Sqrt(ss / float64(len(x)-1))
 }
 
+// allEqual takes values that differ by rounding alone as equal: equal fractions
+// come out of different divisions.
 func allEqual(x []float64) bool {
 	for _, v := range x {
-		if v != x[0] {
+		if math.Abs(v-x[0]) > 1e-12*math.Abs(x[0]) {
 			return false
 		}
 	}
