@@ -22,8 +22,13 @@ const (
 
 var intervalNames = [intervals]string{"pass rate", "pass^3", "difference of 0", "difference of -rate/4", "where fired, +0.2", "cost of a pass", "cost ratio of two arms"}
 
-// designs are the designs of the coverage tables, scenarios x repetitions.
-var designs = [][2]int{{10, 1}, {30, 1}, {100, 1}, {10, 5}, {30, 5}, {100, 5}}
+// designsOf are the designs of the coverage tables, scenarios x repetitions.
+func designsOf(quick bool) [][2]int {
+	if quick {
+		return [][2]int{{10, 1}, {10, 5}}
+	}
+	return [][2]int{{10, 1}, {30, 1}, {100, 1}, {10, 5}, {30, 5}, {100, 5}}
+}
 
 // coverageICC is the resemblance that coverage is held to.
 const coverageICC = 0.4
@@ -112,7 +117,7 @@ func cubed(mean, icc float64) float64 {
 }
 
 // coverage simulates all designs and rates: tallies by design, then rate.
-func coverage(suites int, seed uint64, rates []float64) [][]tally {
+func coverage(suites int, seed uint64, designs [][2]int, rates []float64) [][]tally {
 	var jobs []job
 	for _, d := range designs {
 		for _, rate := range rates {
@@ -130,8 +135,8 @@ func coverage(suites int, seed uint64, rates []float64) [][]tally {
 // coverageTable prints the coverage of the default interval of a pass rate by rate,
 // then for all intervals the least and the mean over rates.
 func coverageTable(suites int, seed uint64, quick bool) ([]table, []string) {
-	rates := coverageRates(quick)
-	got := coverage(suites, seed, rates)
+	designs, rates := designsOf(quick), coverageRates(quick)
+	got := coverage(suites, seed, designs, rates)
 	byRate := table{head: []string{"true rate"}}
 	all := table{head: []string{"interval"}}
 	for _, d := range designs {

@@ -19,6 +19,7 @@ type section struct {
 
 var sections = []section{
 	{"size", []string{"Size: how often a test rejects what is true, %; bias where a guard fired (Monte Carlo standard error)"}, sizeTable},
+	{"margin", []string{"Size of non-inferiority and equivalence: said where b is worse by exactly the margin, %"}, marginTable},
 	{"coverage", []string{"Coverage of the 95 % interval of a pass rate, %, ICC 0.4, by scenarios x repetitions",
 		"Coverage of 95 % intervals, %, ICC 0.4: the least over the rates above (the mean)"}, coverageTable},
 	{"power", []string{"Power: the smallest effect that is seen with 80 %, and how often it is seen, %, ICC 0.4"}, powerTable},

@@ -26,6 +26,11 @@ func (c cell) String() string {
 	return fmt.Sprintf("%d x %d, ICC %.1f, rate %.2f, %s", c.scenarios, c.reps, c.icc, c.rate, c.coupling())
 }
 
+// columns are the first of a row about the cell.
+func (c cell) columns() []string {
+	return []string{strconv.Itoa(c.scenarios), strconv.Itoa(c.reps), fmt.Sprintf("%.1f", c.icc), c.coupling(), fmt.Sprintf("%.1f", c.rate)}
+}
+
 func (c cell) coupling() string {
 	if c.shared {
 		return "shared-prefix"

@@ -32,7 +32,7 @@ func powerCells(quick bool) (out []powerCell) {
 				for _, shared := range []bool{false, true} {
 					for _, fam := range []int{1, 8} {
 						p := powerCell{cell: cell{n, reps, 0.4, rate, shared}, family: fam}
-						if p.effect = p.design().SmallestEffect(0.8); math.IsNaN(p.effect) || quick && (n != 30 || reps == 20 || rate != 0.5) {
+						if p.effect = p.design().SmallestEffect(0.8); math.IsNaN(p.effect) || quick && (n != 30 || reps == 2 || reps == 20 || rate != 0.5) {
 							continue
 						}
 						out = append(out, p)
