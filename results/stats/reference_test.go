@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // The reference values come from R and from Python; testdata/reference.R and
@@ -35,7 +37,16 @@ func TestAgainstR(t *testing.T) {
 			P []float64 `json:"p"`
 		}
 		Adjust struct{ P, Holm, BH []float64 }
-		ICC    struct {
+		F      struct{ D1, D2, Lo, Hi []float64 } `json:"f_quantiles"`
+		Margin struct {
+			N            []int
+			A            []int `json:"a_only"`
+			B            []int `json:"b_only"`
+			Margin       float64
+			PNonInferior float64 `json:"p_noninferior"`
+			PEquivalent  float64 `json:"p_equivalent"`
+		}
+		ICC struct {
 			Passed, Graded []int
 			ICC, Lo, Hi    float64
 		}
@@ -59,6 +70,18 @@ func TestAgainstR(t *testing.T) {
 		near(t, "Holm", Holm(r.Adjust.P)[i], r.Adjust.Holm[i], 1e-12)
 		near(t, "BH", BenjaminiHochberg(r.Adjust.P)[i], r.Adjust.BH[i], 1e-12)
 	}
+	for i, d1 := range r.F.D1 {
+		f := distuv.F{D1: d1, D2: r.F.D2[i]}
+		near(t, "F quantile", f.Quantile(0.025), r.F.Lo[i], 1e-9*r.F.Lo[i])
+		near(t, "F quantile", f.Quantile(0.975), r.F.Hi[i], 1e-9*r.F.Hi[i])
+	}
+	var pairs []Pairs
+	for i, n := range r.Margin.N {
+		pairs = append(pairs, Pairs{ID: fmt.Sprint(i), N: n, AOnly: r.Margin.A[i], BOnly: r.Margin.B[i]})
+	}
+	m := Margin(pairs, r.Margin.Margin)
+	near(t, "not inferior", *m.PNonInferior, r.Margin.PNonInferior, 1e-7)
+	near(t, "equivalent", *m.PEquivalent, r.Margin.PEquivalent, 1e-7)
 	var in []Counts
 	for i, n := range r.ICC.Graded {
 		in = append(in, Counts{fmt.Sprint(i), n, r.ICC.Passed[i]})
@@ -140,17 +163,31 @@ func TestAgainstPython(t *testing.T) {
 
 // Newcombe, "Interval estimation for the difference between independent
 // proportions: comparison of eleven methods", Statistics in Medicine 17, 1998,
-// table II, method 6, contrasts (a) and (b).
+// table II, method 6, contrasts (a) to (g).
 func TestMiettinenNurminenPublished(t *testing.T) {
 	for _, c := range []struct {
-		s      Stratum
-		lo, hi float64
+		passB, nB, passA, nA int
+		lo, hi               float64
 	}{
-		{Stratum{NA: 80, PassA: 48, NB: 70, PassB: 56}, 0.0528, 0.3382},
-		{Stratum{NA: 10, PassA: 3, NB: 10, PassB: 9}, 0.1700, 0.8406},
+		{56, 70, 48, 80, 0.0528, 0.3382},
+		{9, 10, 3, 10, 0.1700, 0.8406},
+		{6, 7, 2, 7, 0.0342, 0.8534},
+		{5, 56, 0, 29, -0.0326, 0.1933},
+		{0, 10, 0, 20, -0.1658, 0.2844},
+		{0, 10, 0, 10, -0.2879, 0.2879},
+		{10, 10, 0, 20, 0.7156, 1},
 	} {
-		lo, hi := StratifiedMN([]Stratum{c.s})
-		near(t, "lo", lo, c.lo, 5e-5)
-		near(t, "hi", hi, c.hi, 5e-5)
+		what := fmt.Sprintf("%d/%d - %d/%d", c.passB, c.nB, c.passA, c.nA)
+		lo, hi := StratifiedMN([]Stratum{{NA: c.nA, PassA: c.passA, NB: c.nB, PassB: c.passB}})
+		near(t, what+" lo", lo, c.lo, 5.1e-5)
+		near(t, what+" hi", hi, c.hi, 5.1e-5)
 	}
+}
+
+// The stratified example in the README of the R package cicalc
+// (GSK-Biostatistics): 7/10 - 5/10 and 5/10 - 4/10, weights 5 and 5.
+func TestStratifiedMNPublished(t *testing.T) {
+	lo, hi := StratifiedMN([]Stratum{{NA: 10, PassA: 5, NB: 10, PassB: 7}, {NA: 10, PassA: 4, NB: 10, PassB: 5}})
+	near(t, "lo", lo, -0.1606, 5e-5)
+	near(t, "hi", hi, 0.4338, 5e-5)
 }

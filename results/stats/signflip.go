@@ -20,7 +20,8 @@ const (
 // far from 0. Zero differences keep their place in every assignment, so only the
 // others count for N. Exact up to 20 of them; beyond, 10,000 draws of the seed,
 // with p = (1 + hits) / (1 + draws), which holds its size whatever the draws are.
-// The order of diffs does not matter.
+// The order of diffs does not matter. A difference that is not finite leaves no
+// test.
 //
 // It assumes that scenarios are independent, and nothing of the shape of their
 // differences. (Fisher, "The Design of Experiments", 1935, section 21; Phipson
@@ -28,6 +29,9 @@ const (
 func SignFlip(diffs []float64, seed uint64) Test {
 	f := newFlips(len(diffs))
 	for _, d := range diffs {
+		if math.IsNaN(d) || math.IsInf(d, 0) {
+			return Test{Method: TestNone, N: len(diffs)}
+		}
 		f.add(d, 1)
 	}
 	t := f.test(seed)
@@ -137,14 +141,27 @@ func (f *flips) exact() float64 {
 	return min(1, walk(0, 0, 1)/math.Exp2(float64(f.units())))
 }
 
-// draws takes random assignments.
+// draws takes random assignments: a group's sum is its size times twice the
+// heads among n coins, less n.
 func (f *flips) draws(seed uint64) float64 {
 	bound, b := f.bound(), bitSource{from: rand.NewPCG(seed, 0x7369676e666c6970)}
+	least := 0.0 // the sum when all coins fall on tails
+	for _, g := range f.groups {
+		least -= g.size * float64(g.n)
+	}
 	hits := 0
 	for range flipDraws {
-		sum := 0.0
+		sum := least
 		for _, g := range f.groups {
-			sum += g.size * float64(2*b.ones(g.n)-g.n)
+			heads := 0
+			if n := g.n; n < b.left { // nearly always: spare the call
+				heads = bits.OnesCount64(b.word << uint(64-n&63))
+				b.word >>= uint(n & 63)
+				b.left -= n
+			} else {
+				heads = b.ones(n)
+			}
+			sum += 2 * g.size * float64(heads)
 		}
 		if math.Abs(sum) >= bound {
 			hits++

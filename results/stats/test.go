@@ -50,27 +50,52 @@ func McNemar(aOnly, bOnly int) Test {
 	return t
 }
 
-// PairedT is Student's t test of a mean difference of 0. It assumes that the
-// mean of the differences is nearly normal: with one repetition of each scenario,
-// where a difference is -1, 0 or 1, [SignFlip] and [McNemar] hold their size and
-// this does not always. There is no test for fewer than 2 differences, nor where
-// all are equal and not 0.
+// PairedT is Student's t test of a mean difference of 0. It assumes independent
+// scenarios and that the mean of their differences is nearly normal.
+//
+// Its size, counted exactly where each scenario has one repetition (a difference
+// is -1, 0 or 1): 5.3 % at 10 scenarios of which half differ, 5.7 % at 20 and 7.0 %
+// at 8 of which 70 % do; given that 4 differ it is 12.5 %, as it calls four of one
+// sign significant. With 5 repetitions it is 4 to 6 % from 12 scenarios on. So it is
+// never the default: [SignFlip] holds its size everywhere, and [CoarseT] says where
+// it must be preferred. There is no test for fewer than 2 differences, nor where all
+// are equal and not 0.
 func PairedT(diffs []float64) Test {
-	mean, sd := meanSD(sorted(diffs))
-	t := Test{Method: TestNone, N: len(diffs)}
+	x := sorted(diffs)
+	mean, sd := meanSD(x)
+	t := Test{Method: TestNone, N: len(x)}
 	switch {
-	case len(diffs) < 2 || sd == 0 && mean != 0:
+	case len(x) < 2 || sd == 0 && mean != 0 || math.IsNaN(sd) || math.IsInf(mean, 0):
 		t.Warnings = []Warning{NoSpread}
 		return t
 	case sd == 0:
 		t.P = ptr(1)
 	default:
-		x := math.Abs(mean) / (sd / math.Sqrt(float64(len(diffs))))
-		t.P = ptr(2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(diffs) - 1)}.Survival(x))
+		score := math.Abs(mean) / (sd / math.Sqrt(float64(len(x))))
+		p := 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(x) - 1)}.Survival(score)
+		t.P = ptr(clip(p, math.SmallestNonzeroFloat64, 1))
 	}
 	t.Method = TestT
+	if coarse(x) {
+		t.Warnings = []Warning{CoarseT}
+	}
 	return t
 }
 
-// NoSpread is given where a test needs differences that differ.
-const NoSpread Warning = "no t test: fewer than two scenarios, or all differences are equal"
+// coarse says that fewer differences than leastFlips are not 0, or that those
+// all have one size.
+func coarse(diffs []float64) bool {
+	var sizes []float64
+	for _, d := range diffs {
+		if d != 0 {
+			sizes = append(sizes, math.Abs(d))
+		}
+	}
+	return len(sizes) < leastFlips || allEqual(sizes)
+}
+
+// Warnings of [PairedT].
+const (
+	NoSpread Warning = "no t test: fewer than two scenarios, or all differences are equal"
+	CoarseT  Warning = "the t test can reject too often here: few scenarios differ, or all by the same amount; use sign flips"
+)

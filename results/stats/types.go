@@ -113,12 +113,11 @@ func meanSD(x []float64) (mean, sd float64) {
 // allEqual takes values that differ by rounding alone as equal: equal fractions
 // come out of different divisions.
 func allEqual(x []float64) bool {
+	lo, hi := x[0], x[0]
 	for _, v := range x {
-		if math.Abs(v-x[0]) > 1e-12*math.Abs(x[0]) {
-			return false
-		}
+		lo, hi = min(lo, v), max(hi, v)
 	}
-	return true
+	return hi-lo <= 1e-12*max(math.Abs(lo), math.Abs(hi))
 }
 
 func ptr(v float64) *float64 { return &v }

@@ -19,6 +19,26 @@ add("mcnemar", f("a_only", c(1, 0, 3, 10, 5)), f("b_only", c(8, 5, 3, 25, 6)),
 p <- c(0.01, 0.04, 0.03, 0.005, 0.5, 0.03, 1, 0.2)
 add("adjust", f("p", p), f("holm", p.adjust(p, "holm")), f("bh", p.adjust(p, "BH")))
 
+# F quantiles, as the interval of the intra-class correlation needs them
+d1 <- c(1, 2, 5, 9, 49, 99); d2 <- c(1, 7, 24, 40, 150, 400)
+add("f_quantiles", f("d1", d1), f("d2", d2), f("lo", qf(0.025, d1, d2)), f("hi", qf(0.975, d1, d2)))
+
+# Non-inferiority and equivalence (two one-sided tests): by t.test, and by Tango's
+# score with the likelihood maximised by optimize(), on what the spread of the
+# scenarios is worth in pairs; the larger p of the two.
+np <- c(5, 5, 5, 4, 5, 5, 3, 5, 5, 5, 5, 5); ao <- c(1, 0, 2, 1, 0, 1, 0, 1, 0, 2, 0, 1); bo <- c(1, 1, 1, 0, 0, 2, 1, 1, 0, 1, 1, 0)
+dm <- (bo - ao) / np; k <- length(dm); margin <- 0.2
+pb <- mean(bo / np); pa <- mean(ao / np)
+ne <- min((pa + pb - mean(dm)^2) / (var(dm) / k) * (qnorm(0.975) / qt(0.975, k - 1))^2, sum(np))
+tango <- function(delta) {
+  ll <- function(q) ne * (pb * log(q + delta) + pa * log(q) + (1 - pa - pb) * log(1 - 2 * q - delta))
+  q <- optimize(ll, c(max(0, -delta) + 1e-9, (1 - delta) / 2 - 1e-9), maximum = TRUE, tol = 1e-12)$maximum
+  (mean(dm) - delta) * sqrt(ne) / sqrt(2 * q + delta - delta^2)
+}
+p_more <- max(t.test(dm, mu = -margin, alternative = "greater")$p.value, pnorm(-tango(-margin)))
+p_less <- max(t.test(dm, mu = margin, alternative = "less")$p.value, pnorm(tango(margin)))
+add("margin", f("n", np), f("a_only", ao), f("b_only", bo), f("margin", margin), f("p_noninferior", p_more), f("p_equivalent", max(p_more, p_less)))
+
 # One-way analysis of variance, unequal groups; ICC and Searle's interval from its mean squares
 passed <- c(4, 3, 0, 1, 2, 5, 0); graded <- c(5, 4, 5, 5, 3, 5, 4)
 y <- unlist(mapply(function(p, g) c(rep(1, p), rep(0, g - p)), passed, graded))
