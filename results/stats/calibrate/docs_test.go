@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 )
@@ -23,8 +22,6 @@ func TestDocs(t *testing.T) {
 	if !strings.Contains(doc, "\n0 bounds broken.\n") {
 		t.Error("it does not say that no bound was broken")
 	}
-	number := regexp.MustCompile(`[-+]?\d+\.\d+`)
-	shape := func(text string) string { return number.ReplaceAllString(strings.TrimSpace(text), "#") }
 	for _, s := range sections {
 		_, rest, ok := strings.Cut(doc, "<!-- calibrate: "+s.name+" -->\n")
 		block, _, end := strings.Cut(rest, "<!-- end -->")
@@ -53,7 +50,7 @@ func TestDocs(t *testing.T) {
 			t.Errorf("%s: %d lines of tables, want %d", s.name, got, rows+len(heads))
 		}
 		for _, first := range firsts(s.name) {
-			if !strings.Contains(shape(block), shape(first)) {
+			if !strings.Contains(block, "\n| "+first+" |") {
 				t.Errorf("%s: no row that begins %q", s.name, first)
 			}
 		}
@@ -78,7 +75,7 @@ func firsts(name string) (out []string) {
 	switch name {
 	case "size", "margin":
 		for _, c := range sizeCells(false) {
-			out = append(out, "| "+strings.Join(c.columns(), " | ")+" |")
+			out = append(out, strings.Join(c.columns(), " | "))
 		}
 	case "coverage":
 		out = append(out, intervalNames[:]...)

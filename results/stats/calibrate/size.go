@@ -76,10 +76,6 @@ func hopeless(d []float64) bool {
 	return sum*sum < sq*(1-1e-9)
 }
 
-func rejects(d []float64, seed uint64) bool {
-	return !hopeless(d) && *stats.SignFlip(d, seed).P <= 0.05
-}
-
 // arms draws k more arms beside a base, all of the same pass rates: passes by arm
 // and scenario, and for the first two arms the pairs.
 func (c cell) arms(r *rand.Rand, k int) (passed [][]int, first []stats.Pairs) {
