@@ -155,40 +155,49 @@ type moments struct {
 	by     [4]float64 // mean of its powers 1 to 4
 }
 
-// moments adds up, over the nodes, the distribution of (pairs that b alone passes -
-// pairs that a alone passes) / repetitions.
+// moments adds up, over the nodes, those of (pairs that b alone passes - pairs that
+// a alone passes) / repetitions.
 func (d Design) moments(effect float64, nodes []float64) (m moments) {
 	fail := 0.0
 	for _, p := range nodes {
 		fail += (1 - p) / float64(len(nodes))
 	}
 	share := min(1, effect/fail) // of failures that become passes
-	n := d.Repetitions
-	sum := make([]float64, 2*n+1)
+	r := float64(d.Repetitions)
 	for _, p := range nodes {
 		q := p + share*(1-p)
 		up := (1-d.Coupling)*(1-p)*q + d.Coupling*(q-p)
 		down := (1 - d.Coupling) * p * (1 - q)
-		for k, x := range walk(n, up, down) {
-			sum[k] += x / float64(len(nodes))
-		}
-	}
-	for k, x := range sum {
-		if k == n {
-			continue
-		}
-		m.differ += x
-		power := x
-		for i := range m.by {
-			power *= float64(k-n) / float64(n)
-			m.by[i] += power
+		m.differ += 1 - tie(d.Repetitions, up, down)
+		// Central moments of a step, of the mean of r steps, then those about 0.
+		e, s := up-down, up+down
+		c2, c3, c4 := s-e*e, e-3*e*s+2*e*e*e, s-4*e*e+6*e*e*s-3*e*e*e*e
+		c2, c3, c4 = c2/r, c3/(r*r), (c4+3*(r-1)*c2*c2)/(r*r*r)
+		for k, x := range [4]float64{e, c2 + e*e, c3 + 3*e*c2 + e*e*e, c4 + 4*e*c3 + 6*e*e*c2 + e*e*e*e} {
+			m.by[k] += x
 		}
 	}
 	m.differ = max(m.differ, 1e-12)
-	for i := range m.by {
-		m.by[i] /= m.differ
+	for k := range m.by {
+		m.by[k] /= m.differ // 0 adds nothing to a moment
 	}
+	m.differ /= float64(len(nodes))
 	return m
+}
+
+// mostWalked is the number of repetitions up to which ties are counted exactly.
+const mostWalked = 64
+
+// tie is the chance that n steps of +1, -1 or 0 end where they began.
+func tie(n int, up, down float64) float64 {
+	if n <= mostWalked {
+		return walk(n, up, down)[n]
+	}
+	mean, sd := float64(n)*(up-down), math.Sqrt(float64(n)*(up+down-(up-down)*(up-down)))
+	if sd < 1e-9 {
+		return float64(count(math.Abs(mean) < 0.5))
+	}
+	return distuv.UnitNormal.CDF((0.5-mean)/sd) - distuv.UnitNormal.CDF((-0.5-mean)/sd)
 }
 
 // walk is the distribution of n steps of +1, -1 or 0: entry n+k is the chance of k.

@@ -59,11 +59,37 @@ func TestMoments(t *testing.T) {
 	second := (0.4*apart+0.6*alike-0.04)/7 + 0.04
 	near(t, "mean", m.differ*m.by[0], 0.2, 1e-12)
 	near(t, "second moment", m.differ*m.by[1], second, 1e-12)
-	sum := 0.0
-	for _, x := range walk(9, 0.2, 0.5) {
+	// Against the distribution itself.
+	d = Design{Scenarios: 1, Repetitions: 9}
+	m = d.moments(0.3, d.nodes())
+	sum, by := 0.0, [4]float64{}
+	for k, x := range walk(9, 0.3, 0) {
 		sum += x
+		for i := range by {
+			by[i] += x * math.Pow(float64(k-9)/9, float64(i+1))
+		}
 	}
 	near(t, "total", sum, 1, 1e-12)
+	near(t, "differ", m.differ, 1-math.Pow(0.7, 9), 1e-12)
+	for i := range by {
+		near(t, "moment", m.differ*m.by[i], by[i], 1e-12)
+	}
+	near(t, "many steps", tie(mostWalked+1, 0.2, 0.15), walk(mostWalked+1, 0.2, 0.15)[mostWalked+1], 1e-3)
+}
+
+// TestManyRepetitions: nothing jumps where ties are no longer counted one by one,
+// and any number is taken.
+func TestManyRepetitions(t *testing.T) {
+	d := Design{Scenarios: 20, Repetitions: mostWalked, Rate: 0.4, ICC: 0.4, Coupling: 0.5, Family: 3}
+	more := d
+	more.Repetitions++
+	if a, b := d.SmallestEffect(0.8), more.SmallestEffect(0.8); b > a+0.001 || b < a-0.002 {
+		t.Errorf("%d repetitions see %v, one more %v", mostWalked, a, b)
+	}
+	more.Repetitions = 1 << 30
+	if e := more.SmallestEffect(0.8); !(e > 0 && e < 0.01) {
+		t.Errorf("2^30 repetitions see %v", e)
+	}
 }
 
 func TestPowerRises(t *testing.T) {
