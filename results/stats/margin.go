@@ -39,11 +39,12 @@ type MarginTest struct {
 // Few or equal differences make Student's interval too short exactly where it
 // would matter here, so the interval is the wider one of it and of Tango's score
 // interval on the effective number of pairs: what the spread of the scenarios is
-// worth, at most the pairs there are. It assumes independent scenarios. In
-// simulation (3 to 100 scenarios of 1 to 10 repetitions, rates 0.06 to 0.97, margins
-// 0.05 to 0.2, b worse by exactly the margin) it calls b not inferior in less than
-// 5 % of suites everywhere, and in less than 3 % but where a rate of 0.1 is halved
-// in scenarios that differ much (4 %).
+// worth, at most all pairs, or two a scenario where a pass rate is outside 0.2..0.8.
+// It assumes independent scenarios. Where b is worse by exactly the margin it called b not inferior in at most 3.8 % of 600 to 1500
+// simulated suites, in 719 of 720 cells less than 3.7 %: 4 to 60 scenarios of 2 to 10
+// repetitions, ICC 0 to 0.8, rates 0.1 to 0.9, margins 0.05 to 0.2, both couplings.
+// A change that breaks few scenarios wholly and leaves all others alone can hide
+// from any sample of scenarios; read the flips beside the answer.
 func Margin(in []Pairs, margin float64) MarginTest {
 	m := MarginTest{Margin: margin, Method: MethodNone}
 	d, aOnly, bOnly := differences(in)
@@ -51,10 +52,7 @@ func Margin(in []Pairs, margin float64) MarginTest {
 		m.Warnings = []Warning{NoData}
 		return m
 	}
-	k, trials := float64(len(d)), 0.0
-	for _, x := range in {
-		trials += float64(x.N)
-	}
+	k := float64(len(d))
 	mean, sd := meanSD(d)
 	if len(d) < fewScenarios {
 		m.Warnings = []Warning{FewScenarios}
@@ -63,7 +61,7 @@ func Margin(in []Pairs, margin float64) MarginTest {
 	if sd > 0 {
 		t := t95(len(d) - 1)
 		spread := (aOnly+bOnly)/k - mean*mean
-		n = min(spread/(sd*sd/k)*(z95/t)*(z95/t), trials)
+		n = min(spread/(sd*sd/k)*(z95/t)*(z95/t), mostPairs(in))
 	}
 	lo, hi := Tango(bOnly/k*n, aOnly/k*n, n)
 	// p of "the difference is delta" against "it is more" (side 1) or less (-1).
@@ -92,4 +90,22 @@ func Margin(in []Pairs, margin float64) MarginTest {
 	}
 	m.Equivalent = lo > -margin && hi < margin
 	return m
+}
+
+// mostPairs is what the spread of the scenarios can be worth: all pairs; but two a
+// scenario where an arm's rate is outside 0.2..0.8, as for rates. There most
+// scenarios agree, and a spread seen in few of them says little of the others.
+func mostPairs(in []Pairs) float64 {
+	var k, all, a, b float64
+	for _, x := range in {
+		if n := float64(x.N); n > 0 {
+			k, all = k+1, all+n
+			a += float64(x.AOnly+x.Both) / n
+			b += float64(x.BOnly+x.Both) / n
+		}
+	}
+	if min(a, b) < (tLo-rounding)*k || max(a, b) > (tHi+rounding)*k {
+		return min(all, 2*k)
+	}
+	return all
 }

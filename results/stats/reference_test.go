@@ -42,6 +42,7 @@ func TestAgainstR(t *testing.T) {
 			N            []int
 			A            []int `json:"a_only"`
 			B            []int `json:"b_only"`
+			Both         []int
 			Margin       float64
 			PNonInferior float64 `json:"p_noninferior"`
 			PEquivalent  float64 `json:"p_equivalent"`
@@ -77,7 +78,7 @@ func TestAgainstR(t *testing.T) {
 	}
 	var pairs []Pairs
 	for i, n := range r.Margin.N {
-		pairs = append(pairs, Pairs{ID: fmt.Sprint(i), N: n, AOnly: r.Margin.A[i], BOnly: r.Margin.B[i]})
+		pairs = append(pairs, Pairs{ID: fmt.Sprint(i), N: n, AOnly: r.Margin.A[i], BOnly: r.Margin.B[i], Both: r.Margin.Both[i]})
 	}
 	m := Margin(pairs, r.Margin.Margin)
 	near(t, "not inferior", *m.PNonInferior, r.Margin.PNonInferior, 1e-7)

@@ -27,6 +27,7 @@ add("f_quantiles", f("d1", d1), f("d2", d2), f("lo", qf(0.025, d1, d2)), f("hi",
 # score with the likelihood maximised by optimize(), on what the spread of the
 # scenarios is worth in pairs; the larger p of the two.
 np <- c(5, 5, 5, 4, 5, 5, 3, 5, 5, 5, 5, 5); ao <- c(1, 0, 2, 1, 0, 1, 0, 1, 0, 2, 0, 1); bo <- c(1, 1, 1, 0, 0, 2, 1, 1, 0, 1, 1, 0)
+both <- c(1, 2, 1, 2, 3, 1, 1, 1, 2, 1, 2, 2) # pass rates within 0.2..0.8: worth at most all pairs
 dm <- (bo - ao) / np; k <- length(dm); margin <- 0.2
 pb <- mean(bo / np); pa <- mean(ao / np)
 ne <- min((pa + pb - mean(dm)^2) / (var(dm) / k) * (qnorm(0.975) / qt(0.975, k - 1))^2, sum(np))
@@ -37,7 +38,7 @@ tango <- function(delta) {
 }
 p_more <- max(t.test(dm, mu = -margin, alternative = "greater")$p.value, pnorm(-tango(-margin)))
 p_less <- max(t.test(dm, mu = margin, alternative = "less")$p.value, pnorm(tango(margin)))
-add("margin", f("n", np), f("a_only", ao), f("b_only", bo), f("margin", margin), f("p_noninferior", p_more), f("p_equivalent", max(p_more, p_less)))
+add("margin", f("n", np), f("a_only", ao), f("b_only", bo), f("both", both), f("margin", margin), f("p_noninferior", p_more), f("p_equivalent", max(p_more, p_less)))
 
 # One-way analysis of variance, unequal groups; ICC and Searle's interval from its mean squares
 passed <- c(4, 3, 0, 1, 2, 5, 0); graded <- c(5, 4, 5, 5, 3, 5, 4)
