@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"time"
@@ -23,6 +24,8 @@ type planFlags struct {
 	models      string
 	concurrency int
 	repetitions int
+	icc, rate   float64 // NaN when not given
+	detect      float64 // 0 when not given
 	json        *bool
 	used        *models.File // set by plan; nil when all models are simulated
 }
@@ -36,10 +39,16 @@ func newPlan(a *app) *cobra.Command {
 trials, with the most that they can take by their limits. With --from RUN also what
 they take by the means of an earlier run, for example of one repetition.
 
+Then it says which differences in pass rate the suite can see (80 % power, 5 % over the
+family of its comparisons), and which comparisons it cannot answer. Pass rate,
+resemblance of repetitions and correlation of arms are those of --from RUN, else
+assumed. --detect 0.1 asks for the cheapest design that sees that effect.
+
 SUITE is as for run; without it: ` + design.DefaultSuite + `. What is unknown is "?". Exit 1: a
 budget of the suite does not cover the plan.`,
 		Example: `  harnessbench plan
-  harnessbench plan my-suite.yaml --from runs/pilot -j 8`,
+  harnessbench plan my-suite.yaml --from runs/pilot -j 8
+  harnessbench plan my-suite.yaml --from runs/pilot --detect 0.1`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
 	}
 	fl := cmd.Flags()
@@ -47,6 +56,12 @@ budget of the suite does not cover the plan.`,
 	fl.StringVar(&f.shard, "shard", "", "only part i/n of the suite")
 	fl.IntVarP(&f.concurrency, "concurrency", "j", 0, "trials at a time (default: as for run)")
 	fl.IntVar(&f.repetitions, "repetitions", 0, "instead of the suite's")
+	fl.Float64Var(&f.icc, "icc", math.NaN(), "resemblance of a scenario's repetitions, 0 to 1 (default: by --from, else 0.4)")
+	fl.Float64Var(&f.rate, "rate", math.NaN(), "pass rate of the bases, 0 to 1 (default: by --from, else 0.5)")
+	fl.Float64Var(&f.detect, "detect", 0, "find the cheapest design that sees this difference in pass rate")
+	for _, name := range []string{"icc", "rate", "detect"} {
+		fl.Lookup(name).DefValue = "0" // hides it
+	}
 	modelsFlag(fl, &f.models)
 	f.json = cli.JSONFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
@@ -64,6 +79,9 @@ func planSuite(a *app, name string, f planFlags) error {
 	if f.concurrency < 0 || f.repetitions < 0 {
 		return cli.Usagef("use 1 or more", "--concurrency and --repetitions cannot be negative")
 	}
+	if err := f.checkPower(); err != nil {
+		return err
+	}
 	p, err := f.plan(name)
 	if err != nil {
 		return cli.WithCode(cli.Wrong, err)
@@ -77,6 +95,7 @@ func planSuite(a *app, name string, f planFlags) error {
 	}
 	e := p.Estimate(earlier)
 	out := newPlanJSON(p, &e, f)
+	out.Power = power(p, earlier, &f, out.spentPerTrial())
 	if coupling != "" && coupling != p.Suite.Coupling {
 		out.Notes = append(out.Notes, fmt.Sprintf("the earlier run's coupling was %s: what was spent there says little about %s", coupling, p.Suite.Coupling))
 	}
@@ -147,6 +166,8 @@ type planJSON struct {
 	WorstTime   *float64     `json:"at_most_seconds"` // at this concurrency
 	TypicalTime *float64     `json:"typical_seconds"`
 	Budgets     []planBudget `json:"budgets"`
+	Aliases     string       `json:"aliases"` // what a half fraction cannot tell apart
+	Power       *planPower   `json:"power"`   // null: nothing is compared
 	Notes       []string     `json:"notes"`
 }
 
@@ -188,7 +209,7 @@ func newPlanJSON(p *design.Plan, e *design.Estimate, f planFlags) *planJSON {
 	s := p.Suite
 	out := &planJSON{Schema: "harnessbench/plan/v1", Suite: s.Name, Digest: s.Digest, Seed: s.Seed, Coupling: s.Coupling,
 		Shard: f.shard, Models: s.Models, Repetitions: s.Repetitions, Blocks: e.Total.Blocks, Trials: e.Total.Trials,
-		Concurrency: concurrencyOf(p, &f), From: f.from, Total: planRowOf(&e.Total),
+		Concurrency: concurrencyOf(p, &f), From: f.from, Aliases: p.Aliases(), Total: planRowOf(&e.Total),
 		Scenarios: []string{}, Comparisons: []planPair{}, Budgets: []planBudget{}, Notes: []string{}}
 	for _, sc := range p.Scenarios {
 		out.Scenarios = append(out.Scenarios, sc.ID)
@@ -363,7 +384,13 @@ func (o *planJSON) print(a *app) error {
 			return err
 		}
 	}
-	return nil
+	if o.Aliases != "" {
+		fmt.Fprintf(a.stdout, "%s\n", cli.SanitizeLine(o.Aliases))
+	}
+	if o.Power == nil {
+		return nil
+	}
+	return o.Power.print(a.stdout)
 }
 
 // byModel adds up the rows of each model, in the suite's order.

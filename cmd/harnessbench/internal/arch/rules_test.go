@@ -77,6 +77,7 @@ var allowed = []row{
 	{"results", "results/internal/...", "rows are plain data: no loop, no session, no scenario"},
 	{"results/internal", "results results/parquet", "generates the columns' documentation"},
 	{"results/stats", "-", "formulas over numbers"},
+	{"results/stats/calibrate", "results/stats", "simulates what the tests and intervals promise"},
 	{"results/pricing", "scenarios/strictyaml", "prices over counts; price files are strict YAML"},
 	{"results/parquet", "results", "rows to tables"},
 	{"results/report", "results results/stats results/pricing", "rows to summaries"},
