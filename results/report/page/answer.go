@@ -93,13 +93,13 @@ func newAnswer(s *report.Summary, what map[string]string) *answer {
 	if len(guards) > maxRows {
 		a.Left, guards = len(guards)-maxRows, guards[:maxRows]
 	}
+	for _, g := range guards {
+		a.Rows = append(a.Rows, glance{Guard: name(g.guard), What: sentence(what[g.guard])})
+	}
 	for _, m := range s.Models {
 		if slices.ContainsFunc(guards, func(g *said) bool { return on(g.main, m.Model) != nil || on(g.harms, m.Model) != nil }) {
 			a.Models = append(a.Models, modelName(m.Model, m.Simulated))
 			for i, g := range guards {
-				if i == len(a.Rows) {
-					a.Rows = append(a.Rows, glance{Guard: name(g.guard), What: sentence(what[g.guard])})
-				}
 				a.Rows[i].Cells = append(a.Rows[i].Cells, look(on(g.main, m.Model), on(g.harms, m.Model)))
 			}
 		}
