@@ -11,7 +11,7 @@ import (
 // The power that stats.Design says may be so much higher, and so much lower, than
 // what is seen; for few scenarios in a family, where few outcomes are significant at
 // all, it is lower still.
-const tooHigh, tooLow, tooLowForFew = 0.03, 0.06, 0.12
+const tooHigh, tooLow, tooLowForFew = 0.01, 0.04, 0.10
 
 // powerCell is a design, with the effect that it says is seen in 80 % of the runs.
 type powerCell struct {
