@@ -88,7 +88,7 @@ func (d *Draws) resample(rows []float64, n, width, draws int, seed uint64) {
 		all.Go(func() {
 			times, sum := make([]uint32, n), make([]float64, width)
 			for draw := w; draw < draws; draw += workers {
-				drawTimes(times, rand.NewPCG(seed, uint64(draw)))
+				drawTimes(times, streamOf(seed, uint64(draw)))
 				clear(sum)
 				for i, k := range times {
 					if k > 0 {
@@ -102,6 +102,21 @@ func (d *Draws) resample(rows []float64, n, width, draws int, seed uint64) {
 		})
 	}
 	all.Wait()
+}
+
+// streamOf is the random stream of one draw. Its seeds are mixed, since streams of
+// neighbouring seeds resemble each other at their start. (The finaliser of
+// SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number
+// generators", OOPSLA 2014.)
+func streamOf(seed, draw uint64) *rand.PCG {
+	mix := func(x uint64) uint64 {
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		return x ^ x>>31
+	}
+	const step = 0x9e3779b97f4a7c15
+	s := mix(seed + step)
+	return rand.NewPCG(mix(s+draw*step), mix(s^mix(draw+step)))
 }
 
 // drawTimes says how often each of n scenarios is drawn in n draws: two of them
