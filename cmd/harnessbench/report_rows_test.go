@@ -113,7 +113,7 @@ func writeBig(t testing.TB, dir string, scenarios int) (n int) {
 }
 
 // BenchmarkReportMillion reports on a run of 1,000,000 trials: all statistics, and the
-// three forms of the report. It takes 3 GB below TMPDIR and says seconds, and what the process
+// four forms of the report. It takes 3 GB below TMPDIR and says seconds, and what the process
 // ever took of memory, to make the run too.
 //
 //	go test -run - -bench ReportMillion -benchtime 1x ./cmd/harnessbench
@@ -129,6 +129,7 @@ func BenchmarkReportMillion(b *testing.B) {
 		must(b, sum.WriteJSON(io.Discard))
 		must(b, sum.WriteMarkdown(io.Discard))
 		must(b, sum.WriteText(io.Discard, report.TextOptions{All: true}))
+		must(b, printHTML(io.Discard, dir, sum))
 	}
 	b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "trials/s")
 	var m runtime.MemStats
