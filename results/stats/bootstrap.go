@@ -22,8 +22,9 @@ type Draws struct {
 // armSums is what the totals of an arm add up to.
 type armSums struct{ cost, trials, passed, rates, scenarios float64 }
 
-// sumsOf is the length of armSums, ratesAt where its rates are, after its passes.
-const sumsOf, ratesAt = 5, 3
+// sumsOf is the length of armSums; costAt and ratesAt, after its passes, are where
+// its cost and its rates are.
+const sumsOf, costAt, ratesAt = 5, 0, 3
 
 // Resample draws scenarios again. The result depends on arms, draws and seed
 // alone: each draw has its own random stream, whatever runs beside it. It takes

@@ -26,7 +26,9 @@ func pack(rows []float64, n, width int) packed {
 	p := packed{from: make([]source, width)}
 	kept := 0
 	for j := range width {
-		if constant(rows, n, width, j) {
+		// Costs are added up in every draw: a product would round otherwise than the
+		// sum of another arm, and arms of equal cost have a ratio of 1.
+		if j%sumsOf != costAt && constant(rows, n, width, j) {
 			p.from[j] = source{-1, rows[j] * float64(n)}
 			continue
 		}
