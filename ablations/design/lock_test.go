@@ -294,3 +294,41 @@ func FuzzPlanFromLock(f *testing.F) {
 		}
 	})
 }
+
+// A half fraction and a comparison of two models come back from a lock as they
+// went in.
+func TestLockRoundTripDesigns(t *testing.T) {
+	const fraction = front + `design: {kind: fractional, base: default}
+factors:
+  - {name: a, guard: stuck, levels: [off, enforce]}
+  - {name: b, guard: spill, levels: [off, enforce]}
+  - {name: c, guard: stuck, param: abort, levels: [4, 6]}
+`
+	for _, text := range []string{fraction, cross} {
+		p := planOf(t, text)
+		l, err := ParseLock("suite.lock.yaml", encode(t, p.Lock()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := PlanFromLock(l, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(encode(t, p.Lock())), string(encode(t, again.Lock()))); diff != "" {
+			t.Error(diff)
+		}
+		if again.Aliases() != p.Aliases() || (p.Aliases() == "") != (text == cross) || !reflect.DeepEqual(again.Factors, p.Factors) {
+			t.Errorf("aliases %q and %q, factors %v and %v", p.Aliases(), again.Aliases(), p.Factors, again.Factors)
+		}
+		if text != cross {
+			continue
+		}
+		arms, err := l.ArmList()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b, ok := CrossModels(&arms[1], &arms[0]); !ok || a != "sim/weak" || b != "sim/strong" {
+			t.Errorf("models %q and %q, %v", a, b, ok)
+		}
+	}
+}

@@ -22,7 +22,9 @@ type Draws struct {
 // armSums is what the totals of an arm add up to.
 type armSums struct{ cost, trials, passed, rates, scenarios float64 }
 
-const sumsOf = 5
+// sumsOf is the length of armSums; costAt and ratesAt, after its passes, are where
+// its cost and its rates are.
+const sumsOf, costAt, ratesAt = 5, 0, 3
 
 // Resample draws scenarios again. The result depends on arms, draws and seed
 // alone: each draw has its own random stream, whatever runs beside it. It takes
@@ -82,19 +84,15 @@ func (d *Draws) resample(rows []float64, n, width, draws int, seed uint64) {
 	if n == 0 {
 		return
 	}
+	p := pack(rows, n, width)
 	workers := min(runtime.GOMAXPROCS(0), draws)
 	var all sync.WaitGroup
 	for w := range workers {
 		all.Go(func() {
-			times, sum := make([]uint32, n), make([]float64, width)
+			times, sum := make([]uint16, n), make([]float64, width)
 			for draw := w; draw < draws; draw += workers {
 				drawTimes(times, streamOf(seed, uint64(draw)))
-				clear(sum)
-				for i, k := range times {
-					if k > 0 {
-						add(sum, rows[i*width:(i+1)*width], float64(k))
-					}
-				}
+				p.sums(times, sum)
 				for arm, s := range split(sum) {
 					d.draws[arm][draw] = s
 				}
@@ -121,15 +119,16 @@ func streamOf(seed, draw uint64) *rand.PCG {
 
 // drawTimes says how often each of n scenarios is drawn in n draws: two of them
 // from each random word, by Lemire's multiplication, whose bias is below n/2^32.
-func drawTimes(times []uint32, from *rand.PCG) {
+func drawTimes(times []uint16, from *rand.PCG) {
 	clear(times)
 	n := uint64(len(times))
-	for i := uint64(0); i < n; i += 2 {
+	for range n / 2 {
 		w := from.Uint64()
 		times[(w>>32)*n>>32]++
-		if i+1 < n {
-			times[(w&math.MaxUint32)*n>>32]++
-		}
+		times[(w&math.MaxUint32)*n>>32]++
+	}
+	if n%2 == 1 {
+		times[(from.Uint64()>>32)*n>>32]++
 	}
 }
 
