@@ -232,6 +232,9 @@ func (d *Draws) PerPassRatio(a, b int) Estimate {
 	if ta.scenarios < fewScenarios {
 		e.Warnings = append(e.Warnings, FewScenarios)
 	}
+	if !d.shared {
+		e.Warnings = append(e.Warnings, UnsharedArms)
+	}
 	if len(ratios) < len(d.draws[a])*99/100 {
 		e.Warnings = append(e.Warnings, FewDraws)
 	}
