@@ -228,6 +228,7 @@ func TestRealModels(t *testing.T) {
 	if _, err := ablations.Run(t.Context(), plan, ablations.RunOptions{Dir: out, Provider: f.provide}); err != nil {
 		t.Fatal(err)
 	}
+	whole := time.Since(began).Microseconds()
 	rows := rowsOf(t, out)
 	if len(rows) != 12 {
 		t.Fatalf("%d rows", len(rows))
@@ -243,7 +244,9 @@ func TestRealModels(t *testing.T) {
 		if r.StartedAt == nil || r.StartedAt.Before(began.Add(-time.Second)) || r.EndedAt.Before(*r.StartedAt) || r.HarnessUS == nil {
 			t.Errorf("%s: began %v, ended %v, harness %v", r.Key(), r.StartedAt, r.EndedAt, r.HarnessUS)
 		}
-		if wall := r.EndedAt.Sub(*r.StartedAt).Microseconds(); *r.ModelUS > wall+2000 || *r.HarnessUS > wall || *r.ModelUS < 2000 {
+		// An answer that another arm waited for is charged with the time that it took
+		// there, which may be more than this trial lasted.
+		if wall := r.EndedAt.Sub(*r.StartedAt).Microseconds(); *r.ModelUS > whole || *r.HarnessUS > wall || *r.ModelUS < 2000 {
 			t.Errorf("%s: %d us in models, %d in the harness, %d passed", r.Key(), *r.ModelUS, *r.HarnessUS, wall)
 		}
 		if priced := r.Model == "fake/a"; priced != (r.CostUSD != nil) {
