@@ -34,13 +34,21 @@ func (r *recordReader) Read(b []byte) (int, error) {
 // csvAhead is what the CSV reader buffers beyond a record.
 const csvAhead = 4096
 
-// csv reads comma-separated values with a head; where the head has no comma, tabs
-// or semicolons separate.
+// csv reads comma-separated values with a head; where the head has no comma outside
+// quotes, tabs or semicolons separate. A first line such as "sep=;", with which
+// spreadsheets say what separates, is taken at its word.
 func (b *tableBuilder) csv(src *bufio.Reader) error {
 	limit := &recordReader{src: src, left: maxTableLine + csvAhead}
 	r := csv.NewReader(limit)
 	r.ReuseRecord = true
-	r.Comma = separator(src)
+	said := false
+	if r.Comma, said = separator(src); said {
+		r.FieldsPerRecord = -1 // the line has one or two fields, the head more
+		if _, err := r.Read(); err != nil {
+			return b.csvError(err, 1)
+		}
+		r.FieldsPerRecord = 0
+	}
 	head, err := r.Read()
 	if err != nil {
 		return b.csvError(err, 1)
@@ -95,28 +103,40 @@ func (b *tableBuilder) csvHead(r *csv.Reader, columns []string) error {
 		}
 		seen[name] = true
 	}
+	line, _ := r.FieldPos(0)
 	if err := b.bind(columns); err != nil {
-		return b.at(1, 1, err)
+		return b.at(line, 1, err)
 	}
 	if err := b.needed(); err != nil {
-		return b.at(1, 1, err)
+		return b.at(line, 1, err)
 	}
 	return nil
 }
 
-// separator looks at the head for what separates.
-func separator(src *bufio.Reader) rune {
+// separator looks at the head for what separates; said: a line of its own says it.
+func separator(src *bufio.Reader) (sep rune, said bool) {
 	head, _ := src.Peek(64 << 10)
 	line, _, _ := bytes.Cut(head, []byte("\n"))
-	switch {
-	case bytes.ContainsRune(line, ','):
-		return ','
-	case bytes.ContainsRune(line, '\t'):
-		return '\t'
-	case bytes.ContainsRune(line, ';'):
-		return ';'
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if len(line) == len("sep=;") && bytes.EqualFold(line[:4], []byte("sep=")) && bytes.ContainsAny(line[4:], ",;\t|") {
+		return rune(line[4]), true
 	}
-	return ','
+	var found [3]bool
+	quoted := false
+	for _, c := range line {
+		if c == '"' {
+			quoted = !quoted // a doubled quote turns it twice
+		} else if i := bytes.IndexByte([]byte(",\t;"), c); i >= 0 && !quoted {
+			found[i] = true
+		}
+	}
+	switch {
+	case found[1] && !found[0]:
+		return '\t', false
+	case found[2] && !found[0]:
+		return ';', false
+	}
+	return ',', false
 }
 
 // csvError words an error of the reader about the record at a line and gives it its
