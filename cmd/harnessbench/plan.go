@@ -64,22 +64,22 @@ budget of the suite does not cover the plan.`,
 	}
 	modelsFlag(fl, &f.models)
 	f.json = cli.JSONFlag(cmd)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		name := design.DefaultSuite
 		if len(args) == 1 {
 			name = args[0]
 		}
-		return planSuite(a, name, f)
+		return planSuite(a, cmd, name, f)
 	}
 	return cmd
 }
 
 // planSuite is the command.
-func planSuite(a *app, name string, f planFlags) error {
+func planSuite(a *app, cmd *cobra.Command, name string, f planFlags) error {
 	if f.concurrency < 0 || f.repetitions < 0 {
 		return cli.Usagef("use 1 or more", "--concurrency and --repetitions cannot be negative")
 	}
-	if err := f.checkPower(); err != nil {
+	if err := f.checkPower(cmd.Flags().Changed); err != nil {
 		return err
 	}
 	p, err := f.plan(name)
@@ -96,6 +96,9 @@ func planSuite(a *app, name string, f planFlags) error {
 	e := p.Estimate(earlier)
 	out := newPlanJSON(p, &e, f)
 	out.Power = power(p, earlier, &f, out.spentPerTrial())
+	if out.Power == nil && (f.detect != 0 || !math.IsNaN(f.icc) || !math.IsNaN(f.rate)) {
+		out.Notes = append(out.Notes, "the suite compares nothing, so --detect, --icc and --rate say nothing: give it comparisons, or a design")
+	}
 	if coupling != "" && coupling != p.Suite.Coupling {
 		out.Notes = append(out.Notes, fmt.Sprintf("the earlier run's coupling was %s: what was spent there says little about %s", coupling, p.Suite.Coupling))
 	}

@@ -25,19 +25,20 @@ const (
 // Bounds of the search for a cheap design.
 const mostScenarios, mostRepetitions = 2000, 50
 
-// checkPower holds the flags about power against their bounds.
-func (f *planFlags) checkPower() error {
+// checkPower holds the flags about power that were given against their bounds.
+func (f *planFlags) checkPower(given func(flag string) bool) error {
 	for _, x := range []struct {
 		name  string
 		value float64
 		ok    bool
+		want  string
 	}{
-		{"icc", f.icc, math.IsNaN(f.icc) || f.icc >= 0 && f.icc <= 1},
-		{"rate", f.rate, math.IsNaN(f.rate) || f.rate >= 0 && f.rate <= 1},
-		{"detect", f.detect, f.detect >= -1 && f.detect <= 1},
+		{"icc", f.icc, f.icc >= 0 && f.icc <= 1, "0 to 1"},
+		{"rate", f.rate, f.rate >= 0 && f.rate <= 1, "0 to 1"},
+		{"detect", f.detect, f.detect != 0 && f.detect >= -1 && f.detect <= 1, "-1 to 1 and not 0"},
 	} {
-		if !x.ok {
-			return cli.Usagef("write a number such as 0.1", "--%s %v is out of range", x.name, x.value)
+		if given(x.name) && !x.ok {
+			return cli.Usagef("write a number from "+x.want+", such as 0.1", "--%s %v is out of range", x.name, x.value)
 		}
 	}
 	return nil
