@@ -285,7 +285,8 @@ func TestScores(t *testing.T) {
 	}
 }
 
-// Scenarios tagged harms are a pool of their own, in the same family of tests.
+// Scenarios tagged harms are a pool of their own, also as a family of tests, as in the
+// report of a run: a harmful scenario more must not change what is said of the others.
 func TestHarms(t *testing.T) {
 	in := table(t, "scenario,arm,passed\na,x,1\na,y,0\nh,x,0\nh,y,1\n")
 	in.Harms = map[string]bool{"h": true}
@@ -300,9 +301,38 @@ func TestHarms(t *testing.T) {
 	if r.Comparisons[0].Scenario != 1 || r.Comparisons[0].Margin.Answer == "" {
 		t.Errorf("%+v", r.Comparisons[0])
 	}
+	if c := r.Comparisons[0]; *c.PAdjusted != *c.P {
+		t.Errorf("one comparison: p %v is adjusted to %v", *c.P, *c.PAdjusted)
+	}
+	if want := "over 1 comparison, and 1 on scenarios tagged harms among themselves;"; !strings.Contains(r.legend(), want) {
+		t.Errorf("%s does not hold %s", r.legend(), want)
+	}
 	in.Harms["a"] = true
 	if r, err = Compute([]Input{in}, opt); err != nil || len(r.Comparisons) != 0 || r.Harms.Comparisons[0].Scenario != 2 {
 		t.Errorf("only harms: %v", err)
+	}
+}
+
+// Names of arms come from strangers, and CSV goes into spreadsheets.
+func TestCSVFormulas(t *testing.T) {
+	in := table(t, "scenario,arm,passed\na,x,1\na,=1+2,0\na,-b,0\na,@c,0\na,+d,0\na,e=1,0\n")
+	opt := defaults
+	opt.Base = "x"
+	r, err := Compute([]Input{in}, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := r.WriteCSV(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\nx,'=1+2,", "\nx,'-b,", "\nx,'@c,", "\nx,'+d,", "\nx,e=1,"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+	if !strings.Contains(b.String(), ",-1,") {
+		t.Error("numbers below 0 are no formulas")
 	}
 }
 

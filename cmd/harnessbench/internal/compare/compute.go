@@ -40,7 +40,8 @@ func Compute(inputs []Input, opt Options) (*Report, error) {
 			}
 		}
 	}
-	adjust(opt.Adjust, main.Comparisons, harms.Comparisons)
+	adjust(opt.Adjust, main.Comparisons)
+	adjust(opt.Adjust, harms.Comparisons)
 	r.Arms, r.Comparisons = main.Arms, main.Comparisons
 	if len(harms.Arms) > 0 {
 		r.Harms = &harms.Pool
@@ -117,17 +118,13 @@ func anyHarms(inputs []Input) bool {
 	return false
 }
 
-// adjust sets the adjusted p values over all comparisons; one without a test counts
-// as p = 1.
-func adjust(method string, pools ...[]Comparison) {
-	var p []float64
-	for _, cs := range pools {
-		for _, c := range cs {
-			v := math.NaN()
-			if c.P != nil {
-				v = *c.P
-			}
-			p = append(p, v)
+// adjust sets the adjusted p values over all comparisons of one pool, which is a
+// family of its own, as in a run's report; one without a test counts as p = 1.
+func adjust(method string, cs []Comparison) {
+	p := make([]float64, len(cs))
+	for i, c := range cs {
+		if p[i] = math.NaN(); c.P != nil {
+			p[i] = *c.P
 		}
 	}
 	switch method {
@@ -136,14 +133,9 @@ func adjust(method string, pools ...[]Comparison) {
 	case BH:
 		p = stats.BenjaminiHochberg(p)
 	}
-	i := 0
-	for _, cs := range pools {
-		for j := range cs {
-			if cs[j].P != nil {
-				v := p[i]
-				cs[j].PAdjusted = &v
-			}
-			i++
+	for i := range cs {
+		if cs[i].P != nil {
+			cs[i].PAdjusted = &p[i]
 		}
 	}
 }

@@ -72,7 +72,7 @@ type Report struct {
 	Schema      string       `json:"schema"`
 	Inputs      []string     `json:"inputs"`      // short names; with two, the base comes first
 	Metric      string       `json:"metric"`      // pass: rates are shares of passes; score: they are mean scores
-	Adjust      string       `json:"adjust"`      // how p values are adjusted over all comparisons, those of harms included: holm, bh or none
+	Adjust      string       `json:"adjust"`      // how p values are adjusted over all comparisons, those of harms among themselves: holm, bh or none
 	Arms        []Arm        `json:"arms"`        // one entry per model and arm that is compared
 	Comparisons []Comparison `json:"comparisons"` // b against a, the base
 	Harms       *Pool        `json:"harms"`       // scenarios tagged harms, never pooled with the others; null when there are none
@@ -139,7 +139,7 @@ type Comparison struct {
 	CIMethod  string    `json:"ci_method"`  // how ci was made
 	Test      string    `json:"test"`       // that p is of
 	P         *float64  `json:"p"`          // two-sided, of no difference; null when there is no test
-	PAdjusted *float64  `json:"p_adjusted"` // over all comparisons
+	PAdjusted *float64  `json:"p_adjusted"` // over all comparisons of the same pool
 
 	Helped int `json:"helped"` // of paired repetitions, those that failed in a and passed in b; 0 where scenarios alone are paired
 	Hurt   int `json:"hurt"`   // of paired repetitions, those that passed in a and failed in b

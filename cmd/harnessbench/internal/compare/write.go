@@ -96,12 +96,24 @@ func (r *Report) legend() string {
 			methods = append(methods, c.CIMethod)
 		}
 	}
-	over := fmt.Sprintf(", adjusted by %s over %s", adjustName(r.Adjust), cli.Count(len(cs), "comparison"))
+	over := fmt.Sprintf(", adjusted by %s over %s", adjustName(r.Adjust), r.families())
 	if r.Adjust == None {
 		over = ", not adjusted"
 	}
 	return fmt.Sprintf("diff is b - a, 95 %% interval: %s; p: %s%s; ~ is no significant difference (p >= 0.05)",
 		strings.Join(methods, ", "), strings.Join(tests, ", "), over)
+}
+
+// families says how many comparisons each table of them has.
+func (r *Report) families() string {
+	main := cli.Count(len(r.Comparisons), "comparison")
+	switch {
+	case r.Harms == nil:
+		return main
+	case len(r.Comparisons) == 0:
+		return cli.Count(len(r.Harms.Comparisons), "comparison")
+	}
+	return fmt.Sprintf("%s, and %d on scenarios tagged harms among themselves", main, len(r.Harms.Comparisons))
 }
 
 func adjustName(s string) string {
@@ -305,6 +317,7 @@ func (r *Report) WriteCSV(w io.Writer) error {
 			for i := range row {
 				row[i] = cli.SanitizeLine(row[i])
 			}
+			row[0], row[1] = plainCell(row[0]), plainCell(row[1])
 			_ = out.Write(row) // Error tells
 		}
 	}
@@ -314,6 +327,15 @@ func (r *Report) WriteCSV(w io.Writer) error {
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// plainCell keeps a spreadsheet from running a name as a formula: an apostrophe before
+// it makes it text.
+func plainCell(name string) string {
+	if name != "" && strings.ContainsRune("=+-@", rune(name[0])) {
+		return "'" + name
+	}
+	return name
 }
 
 func exact(v *float64) string {
