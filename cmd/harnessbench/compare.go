@@ -35,8 +35,8 @@ A, or in one input every arm with the one that --base names.
 
 An input is a run folder, or a table of trials from any tool: Parquet, CSV or JSONL
 (the last two also with gzip; - is stdin) with columns for scenario and passed or
-score, and if there are any repetition, model, arm, cost_usd, tokens, duration_s and
-errored. docs/compare.md has the other names that are understood.
+score, and if there are any repetition, model, arm, cost_usd, tokens, duration_s,
+errored and harms. docs/compare.md has the other names that are understood.
 
 Exit 0: done. 1: a condition of --fail-if is true. 2: wrong usage or input. 3: nothing
 to compare, or a condition of --fail-if needs a value that is not known.`,

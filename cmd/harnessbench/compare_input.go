@@ -76,7 +76,12 @@ func readInput(a *app, path, name string, opt importer.TableOptions) (in compare
 	if len(t.Ignored) > 0 {
 		fmt.Fprintf(a.stderr, "%s: columns not used: %s\n", cli.SanitizeLine(t.Path), cli.SanitizeLine(strings.Join(t.Ignored, ", ")))
 	}
-	in = compare.Input{Name: name, Rows: t.Rows}
+	in = compare.Input{Name: name, Rows: t.Rows, Harms: map[string]bool{}}
+	for i := range t.Rows {
+		if t.Rows[i].Harms {
+			in.Harms[t.Rows[i].Scenario] = true
+		}
+	}
 	in.Models, in.Arms = appearance(t.Rows)
 	return in, nil, true, nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +74,23 @@ func TestCompareEqualsReport(t *testing.T) {
 	}
 	samePool(t, *got.Harms, *want.Harms)
 
+	// The table alone keeps scenarios tagged harms apart, too.
+	var table compare.Report
+	if err := json.Unmarshal([]byte(output(t, 0, "compare", filepath.Join(runDir, "parquet", "trials.parquet"), "--base", "none", "--margin", "0.1", "--json")), &table); err != nil {
+		t.Fatal(err)
+	}
+	if table.Harms == nil {
+		t.Fatal("the table has no pool of harms")
+	}
+	for _, pools := range [][2][]compare.Comparison{{got.Comparisons, table.Comparisons}, {got.Harms.Comparisons, table.Harms.Comparisons}} {
+		for _, c := range pools[0] {
+			i := slices.IndexFunc(pools[1], func(o compare.Comparison) bool { return c.A == o.A && c.B == o.B })
+			if i < 0 || *c.Diff != *pools[1][i].Diff || *c.PAdjusted != *pools[1][i].PAdjusted {
+				t.Errorf("%s -> %s is another comparison in the table alone", c.A, c.B)
+			}
+		}
+	}
+
 	// A base on another model: paired by scenario alone.
 	meta.Comparisons = []report.Comparison{{Base: "none", Arm: "default", BaseModel: "sim/strong", ArmModel: "sim/weak"}}
 	if want, err = report.Compute(meta, rows, nil); err != nil {
@@ -117,6 +135,9 @@ func samePool(t *testing.T, got compare.Pool, want report.Section) {
 		for _, c := range got.Comparisons {
 			if c.A == w.Model+"/"+w.Base && c.B == w.Model+"/"+w.Arm {
 				sameComparison(t, c, w)
+				if !reflect.DeepEqual(c.PAdjusted, w.Test.Adjusted) {
+					t.Errorf("%s -> %s: adjusted p %v, the report has %v", c.A, c.B, *c.PAdjusted, *w.Test.Adjusted)
+				}
 			}
 		}
 	}

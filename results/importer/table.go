@@ -35,6 +35,7 @@ type TableRow struct {
 	Repetition int64  // >= 0
 	Verdict    int8   // one of the Table constants
 	Errored    bool   // then the verdict is TableUngraded
+	Harms      bool   // the scenario is there to show a harm: never pooled with others
 	Line       int32  // of the file; of Parquet the row, from 1; 0 in rows of runs
 
 	Score     float64 // 0 to 1; NaN when unknown

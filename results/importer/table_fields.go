@@ -27,6 +27,7 @@ const (
 	fTokens
 	fDuration
 	fErrored
+	fHarms
 	nFields
 )
 
@@ -48,6 +49,7 @@ var tableFields = [nFields]tableField{
 	fTokens:     {"tokens", []string{"total_tokens", "tokens_total", "token_count"}},
 	fDuration:   {"duration_s", []string{"duration", "duration_seconds", "seconds", "total_time", "latency_s"}},
 	fErrored:    {"errored", []string{"is_error"}},
+	fHarms:      {"harms", nil},
 }
 
 // TableFields lists the fields of a table of trials.
@@ -169,6 +171,10 @@ func (b *tableBuilder) set(r *TableRow, f field, c *cell) (err error) {
 		var v int8
 		v, err = c.verdict()
 		r.Errored = v == TablePass
+	case fHarms:
+		var v int8
+		v, err = c.verdict()
+		r.Harms = v == TablePass
 	case fScore:
 		if r.Score, err = c.amount(); err == nil && r.Score > 1 {
 			return fmt.Errorf("is %v; a score is 0 to 1: divide it by its maximum", r.Score)

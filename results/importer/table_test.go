@@ -30,6 +30,9 @@ func say(rows []TableRow) string {
 		if r.Errored {
 			b.WriteString("!")
 		}
+		if r.Harms {
+			b.WriteString("h")
+		}
 		fmt.Fprintf(&b, " %v %v %v %v; ", r.Score, r.CostUSD, r.Tokens, r.DurationS)
 	}
 	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "; "), "NaN", "-")
@@ -53,6 +56,7 @@ func TestReadTable(t *testing.T) {
 		"score":           {text: "scenario,score\na,1\nb,0.5\nc,0\nd,NaN\ne,0.9999999999\n", want: "//a#0:P 1 - -1 -; //b#0:F 0.5 - -1 -; //c#0:F 0 - -1 -; //d#0:? - - -1 -; //e#0:P 0.9999999999 - -1 -"},
 		"pass at":         {text: "scenario,passed,score\na,0,0.5\nb,1,0.4\n", opt: TableOptions{PassAt: &half}, want: "//a#0:P 0.5 - -1 -; //b#0:F 0.4 - -1 -"},
 		"passed wins":     {text: "scenario,passed,score\na,0,1\nb,,1\n", want: "//a#0:F 1 - -1 -; //b#0:? 1 - -1 -"},
+		"harms":           {text: "scenario,passed,harms\na,1,true\nb,1,False\nc,1,\n", want: "//a#0:Ph - - -1 -; //b#0:P - - -1 -; //c#0:P - - -1 -"},
 		"errored":         {text: "scenario,passed,errored\na,1,true\nb,1,false\n", want: "//a#0:?! - - -1 -; //b#0:P - - -1 -"},
 		"columns":         {text: "x,passed,good\na,0,1\n", opt: TableOptions{Columns: map[string]string{"scenario": "x", "passed": "good"}}, want: "//a#0:P - - -1 -", taken: "scenario=x passed=good", ignored: "passed"},
 		"tabs":            {text: "scenario\tpassed\na b\t1\n", want: "//a b#0:P - - -1 -"},
