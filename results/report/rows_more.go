@@ -94,7 +94,7 @@ func (p *printer) gates(s *Summary) {
 		case GateFail:
 			line = p.paint.wrap("31", "FAIL")
 		}
-		p.item("-", line+": "+p.text(g.Reason))
+		p.item("-", line+": "+p.safe(g.Reason, maxReason))
 	}
 	p.end()
 }
