@@ -45,7 +45,7 @@ func guardTable(p *printer, sec *Section, silentRows bool) (t table, silent []st
 			if quiet[model] == nil {
 				models = append(models, model)
 			}
-			quiet[model] = append(quiet[model], p.safe(c.Guard, maxName))
+			quiet[model] = append(quiet[model], p.safe(c.Guard, 2*maxName))
 			continue
 		}
 		where := "not measured"
@@ -56,7 +56,7 @@ func guardTable(p *printer, sec *Section, silentRows bool) (t table, silent []st
 			where = "one arm only"
 		}
 		fired := fmt.Sprintf("%d, %d", c.Fired.ExposedA, c.Fired.ExposedB)
-		row := []string{p.safe(c.Guard, maxName), where, fired}
+		row := []string{p.safe(c.Guard, 2*maxName), where, fired}
 		if v := c.OverAll.Value; !c.Measured && (v == nil || *v == 0) {
 			// A zero from two arms that could not differ looks like a finding; nor may
 			// the legend have notes on it, to which no row leads.

@@ -61,7 +61,7 @@ func flipTable(p *printer, sec *Section) table {
 			if c.Flips.Helped+c.Flips.Hurt == 0 {
 				continue
 			}
-			name := p.safe(c.Guard, maxName)
+			name := p.safe(c.Guard, 2*maxName)
 			if name == "" {
 				name = p.safe(c.Arm, maxName) + " - " + p.safe(c.Base, maxName)
 			}

@@ -77,3 +77,22 @@ func TestGateInWhole(t *testing.T) {
 		t.Errorf("the bound is cut:\n%s", got)
 	}
 }
+
+// TestTunedGuard: where a guard is compared in two ways, or enforced in both arms, rows
+// and sentences say which arms; what is written for programs keeps the guard's name.
+func TestTunedGuard(t *testing.T) {
+	meta, rows := fixtureMeta(), fixture()
+	meta.Comparisons = append(meta.Comparisons, Comparison{Guard: "stuck", Base: "default", Arm: "without-spill"})
+	s := compute(t, meta, rows)
+	got := text(t, s, TextOptions{})
+	for _, want := range []string{"stuck: without-spill - default ", "stuck: default - without-stuck ", "\n    retry  "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	for _, c := range s.Main.Guards {
+		if strings.Contains(c.Guard, ":") {
+			t.Errorf("the summary itself has %q", c.Guard)
+		}
+	}
+}
