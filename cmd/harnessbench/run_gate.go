@@ -116,6 +116,8 @@ func (f *gateFlags) conclude(a *app, v verdict) error {
 		return &cli.Exit{Code: cli.No, Err: fmt.Errorf("%d of %s failed", failed, gates)}
 	case v.shard:
 		fmt.Fprintln(a.stderr, "gates are not judged on a shard: merge judges them")
+	case len(v.sum.Gates) == 1 && open == 0:
+		fmt.Fprintln(a.stderr, "the gate holds")
 	case len(v.sum.Gates) > 0 && open == 0:
 		fmt.Fprintf(a.stderr, "all of %s hold\n", gates)
 	}

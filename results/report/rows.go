@@ -13,11 +13,13 @@ const (
 	maxArm   = 96 // of names that a shorter cut would make equal
 	maxModel = 60
 	maxCell  = 200
+
+	maxReason = 1000 // of what a gate found: names of two arms, and the bound at its end
 )
 
 // wholeTable is the table of comparisons of whole arms.
 func wholeTable(p *printer, sec *Section) table {
-	t := table{block: "model", heads: []string{"arm b", "base a", "rate a", "rate b", "over all", headPerPass, "notes"}, left: 2, ends: true, spare: []string{headPerPass}}
+	t := table{block: "model", heads: []string{"arm b", "base a", "rate a", "rate b", "over all", headPerPass, "notes"}, left: 2, ends: true, spare: []string{headPerPass}, pair: true}
 	for i := range sec.Comparisons {
 		c := &sec.Comparisons[i]
 		t.add(p.models(c), []string{
@@ -43,7 +45,7 @@ func guardTable(p *printer, sec *Section, silentRows bool) (t table, silent []st
 			if quiet[model] == nil {
 				models = append(models, model)
 			}
-			quiet[model] = append(quiet[model], p.safe(c.Guard, maxName))
+			quiet[model] = append(quiet[model], p.safe(c.Guard, 2*maxName))
 			continue
 		}
 		where := "not measured"
@@ -54,10 +56,13 @@ func guardTable(p *printer, sec *Section, silentRows bool) (t table, silent []st
 			where = "one arm only"
 		}
 		fired := fmt.Sprintf("%d, %d", c.Fired.ExposedA, c.Fired.ExposedB)
-		row := []string{p.safe(c.Guard, maxName), where, fired, p.difference(c.OverAll), moneys(&c), p.note(contrastNotes(&c)...)}
+		row := []string{p.safe(c.Guard, 2*maxName), where, fired}
 		if v := c.OverAll.Value; !c.Measured && (v == nil || *v == 0) {
-			// A zero from two arms that could not differ looks like a finding.
-			row = []string{p.safe(c.Guard, maxName), where, fired, "-", "-", ""}
+			// A zero from two arms that could not differ looks like a finding; nor may
+			// the legend have notes on it, to which no row leads.
+			row = append(row, "-", "-", "")
+		} else {
+			row = append(row, p.difference(c.OverAll), moneys(&c), p.note(contrastNotes(&c)...))
 		}
 		t.add(model, row)
 	}

@@ -61,7 +61,7 @@ func flipTable(p *printer, sec *Section) table {
 			if c.Flips.Helped+c.Flips.Hurt == 0 {
 				continue
 			}
-			name := p.safe(c.Guard, maxName)
+			name := p.safe(c.Guard, 2*maxName)
 			if name == "" {
 				name = p.safe(c.Arm, maxName) + " - " + p.safe(c.Base, maxName)
 			}
@@ -94,7 +94,7 @@ func (p *printer) gates(s *Summary) {
 		case GateFail:
 			line = p.paint.wrap("31", "FAIL")
 		}
-		p.item("-", line+": "+p.text(g.Reason))
+		p.item("-", line+": "+p.safe(g.Reason, maxReason))
 	}
 	p.end()
 }

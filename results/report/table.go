@@ -22,6 +22,7 @@ type table struct {
 	blocks []block
 	ends   bool     // the last column is set left too
 	spare  []string // heads of columns that go, in this order, where text has no room
+	pair   bool     // the first two columns are names of arms, not the first alone
 }
 
 type block struct {
@@ -97,7 +98,37 @@ func (t table) without(head string) table {
 	return out
 }
 
+// textTable lays a table out in the width of a terminal: without its spare columns where
+// it must, and where names alone are too wide, with each on a line of its own.
 func (p *printer) textTable(t table) {
+	fit, lines := t.fit()
+	var names []string
+	if widest(lines) > width-4 {
+		fit, names = t.unnamed()
+		fit, lines = fit.fit()
+	}
+	if lines == nil {
+		p.para("  (nothing was run)")
+		return
+	}
+	fmt.Fprintf(p.out, "    %s\n", p.paint.dim(lines[0]))
+	at := 1
+	for _, b := range fit.blocks {
+		fmt.Fprintf(p.out, "  %s\n", p.paint.bold(b.name))
+		for range b.rows {
+			if at <= len(names) && names[at-1] != "" {
+				fmt.Fprintf(p.out, "    %s\n", names[at-1])
+			}
+			if at < len(lines) {
+				fmt.Fprintf(p.out, "    %s\n", lines[at])
+			}
+			at++
+		}
+	}
+}
+
+// fit lays a table out, without those of its spare columns for which there is no room.
+func (t table) fit() (table, []string) {
 	lines := layText(t)
 	for _, head := range t.spare {
 		if widest(lines) <= width-4 {
@@ -106,21 +137,27 @@ func (p *printer) textTable(t table) {
 		t = t.without(head)
 		lines = layText(t)
 	}
-	if lines == nil {
-		p.para("  (nothing was run)")
-		return
-	}
-	fmt.Fprintf(p.out, "    %s\n", p.paint.dim(lines[0]))
-	at := 1
+	return t, lines
+}
+
+// unnamed takes names out of the rows.
+func (t table) unnamed() (out table, names []string) {
+	out = t
+	out.blocks = nil
 	for _, b := range t.blocks {
-		fmt.Fprintf(p.out, "  %s\n", p.paint.bold(b.name))
-		for range b.rows {
-			if at < len(lines) {
-				fmt.Fprintf(p.out, "    %s\n", lines[at])
+		rows := make([][]string, len(b.rows))
+		for i, r := range b.rows {
+			rows[i] = slices.Clone(r)
+			name := r[0]
+			rows[i][0] = ""
+			if t.pair {
+				name, rows[i][1] = name+"\n      against "+r[1], ""
 			}
-			at++
+			names = append(names, name)
 		}
+		out.blocks = append(out.blocks, block{b.name, rows})
 	}
+	return out, names
 }
 
 // ansi is what painter puts around a text.

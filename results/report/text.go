@@ -65,6 +65,7 @@ type printer struct {
 const fewArms = 8
 
 func (p *printer) document(s *Summary, all bool) {
+	s = s.Named()
 	p.names = distinct(s.Arms)
 	p.head(s)
 	if len(s.Main.Comparisons) > 0 {
@@ -267,9 +268,9 @@ func (p *printer) legend(s *Summary) {
 func (p *printer) legendOfComparisons(s *Summary) {
 	guards := len(s.Main.Guards) > 0 || s.Harms != nil && len(s.Harms.Guards) > 0
 	if guards {
-		p.item("-", "where it fired: difference in pass rate, guard enforced minus the same arm with it in shadow, among the trials in which it fired. "+
+		p.item("-", "where it fired: difference in pass rate, guard enforced minus the same arm with it in shadow (or, where a row names an arm, the arm minus its base, both with the guard), among the trials in which it fired. "+
 			"Each trial counts by its own first firing, real or in shadow; scenarios are weighted n_a n_b/(n_a+n_b) and taken as fixed. p: whole trials swapped between the arms. "+
-			"fired a, b: graded trials in which it fired, in shadow in the base (a) and enforced in the arm (b). A guard that never fired was not measured.")
+			"fired a, b: graded trials in which it fired, in the base (a) and in the arm (b). A guard that never fired was not measured.")
 	}
 	if guards || len(s.Main.Comparisons) > 0 {
 		p.item("-", "over all: difference in pass rate over all scenarios, paired by repetition; between two models, by scenario. ~ means that the interval includes 0.")

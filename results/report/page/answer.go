@@ -73,6 +73,14 @@ func byGuard(s *report.Summary) []*said {
 	return out
 }
 
+// arms says what is compared where the guard's name is one that [report.Summary.Named] gave.
+func (g *said) arms() string {
+	for _, c := range slices.Concat(g.main, g.harms) {
+		return "the arm " + c.Arm + " against " + c.Base
+	}
+	return ""
+}
+
 // weight sorts guards: the largest effect of any model first, never measured last.
 func (g *said) weight() float64 {
 	w := -2.0
@@ -94,7 +102,7 @@ func newAnswer(s *report.Summary, what map[string]string) *answer {
 		a.Left, guards = len(guards)-maxRows, guards[:maxRows]
 	}
 	for _, g := range guards {
-		a.Rows = append(a.Rows, glance{Guard: name(g.guard), What: sentence(what[g.guard])})
+		a.Rows = append(a.Rows, glance{Guard: name(g.guard), What: sentence(cmp.Or(what[g.guard], g.arms()))})
 	}
 	for _, m := range s.Models {
 		if slices.ContainsFunc(guards, func(g *said) bool { return on(g.main, m.Model) != nil || on(g.harms, m.Model) != nil }) {

@@ -56,7 +56,7 @@ func (v *view) guardRow(c *report.Contrast, ax axis, id string) row {
 			why = "it fired in no trial that can be compared"
 		}
 		r.Cells = []cell{{Lines: []string{st.Word}, Mark: st.Mark, Class: "none"}, words(why), words(dash), words(dash),
-			firedCell(c.A.Enforced+c.A.Shadow, c.A.Graded, c.B.Enforced+c.B.Shadow, c.B.Graded), words(dash)}
+			firedCell(withoutWord(c), c.A.Enforced+c.A.Shadow, c.A.Graded, c.B.Enforced+c.B.Shadow, c.B.Graded), words(dash)}
 		return r
 	}
 	var f report.Fired
@@ -64,7 +64,7 @@ func (v *view) guardRow(c *report.Contrast, ax axis, id string) row {
 		f = *c.Fired
 	}
 	v.methods.add(f.Test.Test, c.Test.Test)
-	fired := firedCell(f.ExposedA, c.A.Graded, f.ExposedB, c.B.Graded)
+	fired := firedCell(withoutWord(c), f.ExposedA, c.A.Graded, f.ExposedB, c.B.Graded)
 	fired.Lines = append(fired.Lines, plural(f.Scenarios, "scenario")+", "+plural(f.Paired, "pair"))
 	r.Cells = []cell{
 		{Lines: []string{st.Word}, Mark: st.Mark, Class: st.Class},
@@ -83,8 +83,16 @@ func (v *view) guardRow(c *report.Contrast, ax axis, id string) row {
 	return r
 }
 
-func firedCell(a, ofA, b, ofB int) cell {
-	return cell{NoBreak: true, Lines: []string{fmt.Sprintf("with it %s of %s", count(b), count(ofB)), fmt.Sprintf("in shadow %s of %s", count(a), count(ofA))}}
+// withoutWord says what a guard's base does with it.
+func withoutWord(c *report.Contrast) string {
+	if c.A.Enforced > 0 {
+		return "in the base"
+	}
+	return "in shadow"
+}
+
+func firedCell(without string, a, ofA, b, ofB int) cell {
+	return cell{NoBreak: true, Lines: []string{fmt.Sprintf("with it %s of %s", count(b), count(ofB)), fmt.Sprintf("%s %s of %s", without, count(a), count(ofA))}}
 }
 
 // costCell says what a trial and a pass cost, b in parts of a.

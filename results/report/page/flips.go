@@ -143,7 +143,7 @@ func flipTitle(s *report.Summary, x flippedContrast) (title, under string) {
 	c := x.c
 	title = name(c.Arm) + " (b) against " + name(c.Base) + " (a)"
 	if c.Guard != "" {
-		title = name(c.Guard) + ": with it (b) against in shadow (a)"
+		title = name(c.Guard) + ": with it (b) against " + withoutWord(c) + " (a)"
 	}
 	under = "on " + ranOn(s, c)
 	if x.ref.Harms {

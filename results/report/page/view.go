@@ -46,6 +46,7 @@ type view struct {
 }
 
 func newView(s *report.Summary, x Extra) *view {
+	s = s.Named()
 	v := &view{summary: s, Suite: name(s.Suite), RunID: name(s.RunID)}
 	if v.Suite == "" {
 		v.Suite = "a run without a name"

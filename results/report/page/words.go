@@ -129,7 +129,7 @@ func effectWords(c *report.Contrast) string {
 		s += " " + in
 	}
 	if c.Guard != "" && c.Fired != nil {
-		s += fmt.Sprintf(" where it fired (%s with it, %d in shadow)", plural(c.Fired.ExposedB, "trial"), c.Fired.ExposedA)
+		s += fmt.Sprintf(" where it fired (%s with it, %d %s)", plural(c.Fired.ExposedB, "trial"), c.Fired.ExposedA, withoutWord(c))
 	}
 	if p.Adjusted != nil {
 		s += ", adjusted p " + pValue(p.Adjusted)
