@@ -94,6 +94,9 @@ func planned(in *Input, sides []*side, keep func(string) bool) []string {
 func against(sides []*side, base string) (*plan, error) {
 	p := &plan{sides: sides}
 	label(sides, sides)
+	if len(sides) == 1 && sides[0].arm == "" && sides[0].model == "" {
+		return nil, &usage{"one input, and it has neither arms nor models to compare", "give a second input, or a table with a column arm or model (--columns arm=NAME)"}
+	}
 	if base == "" {
 		return nil, &usage{"one input, and no base to compare its arms with", "name it with --base ARM, or give a second input; the arms are: " + labels(sides)}
 	}
