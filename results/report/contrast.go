@@ -61,7 +61,7 @@ func (w *contrastWork) contrast() Contrast {
 	if w.Margin > 0 {
 		x.Margin = margin(stats.Margin(e.pairs, w.Margin))
 	}
-	x.DiffMin, x.DiffMax = diffBounds(armA, armB)
+	x.DiffMin, x.DiffMax = diffBounds(armA, armB, x.OverAll.Value)
 	w.money(&x, &e)
 	x.Measured = x.Paired > 0
 	if w.guard >= 0 {
@@ -230,12 +230,18 @@ func (w *contrastWork) side(runs *armRuns, arm *Arm) Side {
 }
 
 // diffBounds gives the difference of pass rates at the two extremes: ungraded
-// trials failed in one arm and passed in the other, both ways.
-func diffBounds(a, b *Arm) (lo, hi *float64) {
+// trials failed in one arm and passed in the other, both ways. A bound that rounding
+// alone sets beside the difference itself is that difference.
+func diffBounds(a, b *Arm, diff *float64) (lo, hi *float64) {
 	if a == nil || b == nil || a.RateMin == nil || b.RateMin == nil {
 		return nil, nil
 	}
 	low, high := *b.RateMin-*a.RateMax, *b.RateMax-*a.RateMin
+	for _, bound := range []*float64{&low, &high} {
+		if diff != nil && math.Abs(*bound-*diff) < 1e-12 {
+			*bound = *diff
+		}
+	}
 	return &low, &high
 }
 
