@@ -245,32 +245,7 @@ func TestCompareSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got = append(got, '\n')
-	path := filepath.Join("..", "..", "docs", "compare.schema.json")
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Error("docs/compare.schema.json is not what the types make: go test ./cmd/harnessbench -run CompareSchema -update")
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(want))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("compare.schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("compare.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := documented(t, "compare.schema.json", append(got, '\n'))
 	csv := filepath.Join("internal", "compare", "testdata", "trials.csv")
 	bare := filepath.Join(t.TempDir(), "bare.csv")
 	if err := os.WriteFile(bare, []byte("scenario,passed\ntask-00,1\ntask-01,\nnew,0\n"), 0o600); err != nil {

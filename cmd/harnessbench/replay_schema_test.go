@@ -131,11 +131,11 @@ func (m *schemaMaker) of(t reflect.Type) map[string]any {
 	return map[string]any{}
 }
 
-// docs/replay.schema.json is the schema that the types make, and what replay
-// prints is valid.
-func TestReplaySchema(t *testing.T) {
-	got := replaySchemaFile(t)
-	path := filepath.Join("..", "..", "docs", "replay.schema.json")
+// documented holds a schema that types make against the one in docs, which -update
+// writes, and compiles it.
+func documented(t *testing.T, name string, got []byte) *jsonschema.Schema {
+	t.Helper()
+	path := filepath.Join("..", "..", "docs", name)
 	if *update {
 		if err := os.WriteFile(path, got, 0o644); err != nil {
 			t.Fatal(err)
@@ -146,20 +146,27 @@ func TestReplaySchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Error("docs/replay.schema.json is not what the types make: go test ./cmd/harnessbench -run ReplaySchema -update")
+		t.Errorf("docs/%s is not what the types make: go test ./cmd/harnessbench -run Schema -update", name)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(want))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("replay.schema.json", doc); err != nil {
+	if err := c.AddResource(name, doc); err != nil {
 		t.Fatal(err)
 	}
-	schema, err := c.Compile("replay.schema.json")
+	schema, err := c.Compile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return schema
+}
+
+// docs/replay.schema.json is the schema that the types make, and what replay
+// prints is valid.
+func TestReplaySchema(t *testing.T) {
+	schema := documented(t, "replay.schema.json", replaySchemaFile(t))
 	for name, text := range replayedSamples(t) {
 		v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 		if err != nil {
