@@ -138,7 +138,7 @@ func TestForeignErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, bad := range map[string][]byte{"empty": nil, "text": []byte("PAR1 and no more"), "cut": data[:len(data)/2], "headless": append([]byte("XXXX"), data[4:]...)} {
+	for name, bad := range map[string][]byte{"empty": nil, "text": []byte("PAR1 and no more"), "cut": data[:len(data)/2], "headless": append([]byte("none"), data[4:]...)} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, bad, 0o600); err != nil {
 			t.Fatal(err)

@@ -183,7 +183,7 @@ func (p *pool) draw(arms []Arm, seed uint64) {
 	if len(in) > fewArmsToDraw {
 		draws /= 10
 	}
-	p.draws = stats.Resample(in, draws, seedOf(seed, "cost and passes"))
+	p.draws = stats.Resample(in, draws, SeedOf(seed, PurposeCost))
 	points := p.draws.Frontier()
 	for i := range arms {
 		a := &arms[i]
@@ -194,8 +194,16 @@ func (p *pool) draw(arms []Arm, seed uint64) {
 	}
 }
 
-// seedOf gives the draws of one purpose a seed of their own: equal runs get equal draws.
-func seedOf(seed uint64, purpose string) uint64 {
+// The purposes for which a report draws at random.
+const (
+	PurposeOverAll = "over all"        // sign flips over all scenarios
+	PurposeFired   = "where it fired"  // swaps where a guard fired
+	PurposeCost    = "cost and passes" // the bootstrap
+)
+
+// SeedOf gives the draws of one purpose a seed of their own, from the suite's: equal runs
+// get equal draws.
+func SeedOf(seed uint64, purpose string) uint64 {
 	const prime = 1099511628211 // FNV-1a
 	h := uint64(14695981039346656037) ^ seed*0x9e3779b97f4a7c15
 	for _, c := range []byte(purpose) {

@@ -65,7 +65,7 @@ func (w *contrastWork) contrast() Contrast {
 	w.money(&x, &e)
 	x.Measured = x.Paired > 0
 	if w.guard >= 0 {
-		f := stats.WhereFired(e.exposed, seedOf(w.seed, "where it fired"))
+		f := stats.WhereFired(e.exposed, SeedOf(w.seed, PurposeFired))
 		x.Fired = &Fired{Estimate: estimate(f.Estimate), Test: testOf(f.Test), Scenarios: f.Scenarios, ExposedA: f.ExposedA, ExposedB: f.ExposedB, Paired: f.Paired}
 		x.Measured = f.ExposedA+f.ExposedB > 0
 	}
@@ -109,16 +109,12 @@ func (e *evidence) cost(c costPair) {
 	e.unknown = e.unknown || math.IsNaN(c.a) || math.IsNaN(c.b)
 }
 
-// acrossModels pairs two models by scenario alone. That repetition r of one model stands
-// beside repetition r of the other means nothing, so every trial of a is paired with every
-// one of b: the difference of a scenario is then that of its two mean rates, and its
-// discordant share what independent trials would show.
+// acrossModels pairs two models by scenario alone, see [stats.CrossPairs].
 func acrossModels(scenarios []string, a, b *armRuns) evidence {
 	var e evidence
-	for i, id := range scenarios {
+	for i := range scenarios {
 		ca, cb := a.counts[i], b.counts[i]
-		e.pairs = append(e.pairs, stats.Pairs{ID: id, N: ca.Graded * cb.Graded, Both: ca.Passed * cb.Passed,
-			AOnly: ca.Passed * (cb.Graded - cb.Passed), BOnly: cb.Passed * (ca.Graded - ca.Passed)})
+		e.pairs = append(e.pairs, stats.CrossPairs(ca, cb))
 		if ca.Graded == 0 || cb.Graded == 0 {
 			continue
 		}
@@ -175,7 +171,7 @@ func (w *contrastWork) test(pairs []stats.Pairs) P {
 	case w.single && !w.crossed():
 		return testOf(stats.McNemar(aOnly, bOnly))
 	}
-	return testOf(stats.SignFlip(diffs, seedOf(w.seed, "over all")))
+	return testOf(stats.SignFlip(diffs, SeedOf(w.seed, PurposeOverAll)))
 }
 
 func testOf(t stats.Test) P {

@@ -182,6 +182,33 @@ func TestMargin(t *testing.T) {
 	}
 }
 
+// Pairs of every trial with every other are worth no more than there are trials: a
+// margin must not be taken for met because of their number.
+func TestMarginOfCrossPairs(t *testing.T) {
+	var crossed, counted []Pairs
+	for i := range 12 {
+		a, b := Counts{fmt.Sprint(i), 10, 5}, Counts{fmt.Sprint(i), 10, 5}
+		if i == 0 {
+			b.Passed = 6
+		}
+		p := CrossPairs(a, b)
+		if p.N != 100 || p.Worth != 10 || p.Both+p.AOnly != a.Passed*10 || p.Both+p.BOnly != b.Passed*10 {
+			t.Fatalf("%+v", p)
+		}
+		crossed = append(crossed, p)
+		p.Worth = 0
+		counted = append(counted, p)
+	}
+	m, wrong := Margin(crossed, 0.1), Margin(counted, 0.1)
+	if !(*m.Lo < *wrong.Lo && *m.Hi > *wrong.Hi) {
+		t.Errorf("[%v, %v] is not wider than with every pair counted, [%v, %v]", *m.Lo, *m.Hi, *wrong.Lo, *wrong.Hi)
+	}
+	// As wide as 120 independent pairs are.
+	if lo, _ := Tango(30.5, 29.5, 120); *m.Lo > lo+0.01 {
+		t.Errorf("lower end %v; 120 pairs give %v", *m.Lo, lo)
+	}
+}
+
 func TestFactorialRefusesAndWarns(t *testing.T) {
 	for _, c := range []struct {
 		factors int

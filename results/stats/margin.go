@@ -92,6 +92,14 @@ func Margin(in []Pairs, margin float64) MarginTest {
 	return m
 }
 
+// worth is how many independent pairs there are.
+func (p Pairs) worth() int {
+	if p.Worth > 0 {
+		return p.Worth
+	}
+	return p.N
+}
+
 // mostPairs is what the spread of the scenarios can be worth: all pairs; but two a
 // scenario where an arm's rate is outside 0.2..0.8, as for rates. There most
 // scenarios agree, and a spread seen in few of them says little of the others.
@@ -99,7 +107,7 @@ func mostPairs(in []Pairs) float64 {
 	var k, all, a, b float64
 	for _, x := range in {
 		if n := float64(x.N); n > 0 {
-			k, all = k+1, all+n
+			k, all = k+1, all+float64(x.worth())
 			a += float64(x.AOnly+x.Both) / n
 			b += float64(x.BOnly+x.Both) / n
 		}

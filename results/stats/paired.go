@@ -16,6 +16,18 @@ type Pairs struct {
 	Both  int    // passed in both
 	// Dropped counts repetitions graded in one arm only.
 	Dropped int
+	// Worth is how many independent pairs the N are worth; 0 = all of them.
+	Worth int
+}
+
+// CrossPairs pairs every graded trial of a with every one of b, where repetition r of
+// one beside repetition r of the other would mean nothing, as with two models. The
+// difference of the scenario is then that of its two mean rates, and its discordant
+// share what independent trials would show; together the pairs are worth no more
+// than the smaller side has trials.
+func CrossPairs(a, b Counts) Pairs {
+	return Pairs{ID: a.ID, N: a.Graded * b.Graded, Both: a.Passed * b.Passed, AOnly: a.Passed * (b.Graded - b.Passed),
+		BOnly: b.Passed * (a.Graded - a.Passed), Worth: min(a.Graded, b.Graded)}
 }
 
 // PairedDifference estimates how much more b passes than a: the mean over

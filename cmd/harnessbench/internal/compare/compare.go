@@ -81,7 +81,7 @@ func (c *Comparison) test(e *evidence, x pair, opt Options) error {
 		t = stats.PairedT(e.diffs)
 		c.warn("the t test supposes that the mean difference is nearly normal: it does not always hold its size with few scenarios or one repetition")
 	default:
-		t = stats.SignFlip(e.diffs, seedOf(x.a.in.Seed, "over all"))
+		t = stats.SignFlip(e.diffs, report.SeedOf(x.a.in.Seed, report.PurposeOverAll))
 	}
 	c.Test, c.P = t.Method, t.P
 	c.warn(t.Warnings...)
@@ -98,7 +98,7 @@ func (c *Comparison) money(e *evidence, seed uint64) {
 	}
 	r, _ := stats.Ratio(e.costA, e.costB)
 	c.CostRatio, c.CostRatioCI = r.Value, open(r)
-	r = stats.PerPassRatio(e.totalA, e.totalB, stats.BootstrapDraws, seedOf(seed, "cost and passes"))
+	r = stats.PerPassRatio(e.totalA, e.totalB, stats.BootstrapDraws, report.SeedOf(seed, report.PurposeCost))
 	c.PassRatio, c.PassRatioCI = r.Value, open(r)
 }
 
@@ -123,15 +123,4 @@ func clipped(e stats.Estimate, lo, hi float64) stats.Estimate {
 		e.Lo, e.Hi = &l, &h
 	}
 	return e
-}
-
-// seedOf gives the draws of one purpose a seed of their own: the one that results/report
-// gives them, so that both say the same of a run.
-func seedOf(seed uint64, purpose string) uint64 {
-	const prime = 1099511628211 // FNV-1a
-	h := uint64(14695981039346656037) ^ seed*0x9e3779b97f4a7c15
-	for _, c := range []byte(purpose) {
-		h = (h ^ uint64(c)) * prime
-	}
-	return h
 }

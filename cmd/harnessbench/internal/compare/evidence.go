@@ -124,15 +124,10 @@ func (e *evidence) scenario(id string, allA, allB runs, loose bool, metric strin
 	}
 	p := stats.Pairs{ID: id}
 	if loose {
-		// That repetition r of one stands beside repetition r of the other means
-		// nothing: every trial of a is paired with every one of b. The difference is
-		// then that of the two means.
 		if len(a) == 0 || len(b) == 0 {
 			return
 		}
-		p.N = len(a) * len(b)
-		p.Both = a.passed() * b.passed()
-		p.AOnly, p.BOnly = a.passed()*len(b)-p.Both, b.passed()*len(a)-p.Both
+		p = stats.CrossPairs(stats.Counts{ID: id, Graded: len(a), Passed: a.passed()}, stats.Counts{ID: id, Graded: len(b), Passed: b.passed()})
 	} else {
 		a, b, p.Dropped = match(a, b)
 		p.N = len(a)
