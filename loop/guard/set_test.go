@@ -23,6 +23,25 @@ var scenes = []struct {
 	stops          bool
 }{
 	{"stuck", "", func() []event.Event { return sameRounds(6) }, "nudge stop", true},
+	{"monotony", "nudge=2", func() []event.Event {
+		var out []event.Event
+		for i := range 16 {
+			out = append(out, call("grep", fmt.Sprint(i), "none"), &event.Round{N: 1})
+		}
+		return out
+	}, "nudge stop", true},
+	{"no_progress", "", func() []event.Event {
+		var out []event.Event
+		for range 6 {
+			c := call("t", "{}", "boom")
+			c.Outcome = event.ToolError
+			out = append(out, c, &event.Round{N: 1})
+		}
+		return out
+	}, "nudge stop", true},
+	{"dedupe", "", func() []event.Event {
+		return []event.Event{call("t", "{}", strings.Repeat("x", 300)), call("t", "{}", strings.Repeat("x", 300))}
+	}, "point", false},
 	{"spill", "", func() []event.Event { return []event.Event{call("t", "{}", strings.Repeat("x", 30_000))} }, "spill", false},
 	{"result_ceiling", "", func() []event.Event { return []event.Event{call("t", "{}", strings.Repeat("x", 30_000))} }, "cut", false},
 	{"tool_deadline", "", func() []event.Event {

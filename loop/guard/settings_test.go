@@ -285,7 +285,7 @@ func TestProfiles(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	want := strings.Fields("stuck spill result_ceiling tool_deadline run_deadline limits acceptance retry truncated_empty empty_response unknown_tool")
+	want := strings.Fields("stuck monotony no_progress dedupe spill result_ceiling tool_deadline run_deadline limits acceptance retry truncated_empty empty_response unknown_tool")
 	if !slices.Equal(Names(), want) {
 		t.Errorf("the order is a part of the behaviour: %v", Names())
 	}
@@ -313,8 +313,11 @@ func TestTable(t *testing.T) {
 // The defaults are a contract.
 func TestDefaults(t *testing.T) {
 	const want = `{"acceptance":{"mode":"enforce","retries":2,"v":1},` +
+		`"dedupe":{"least":256,"mode":"off","v":1},` +
 		`"empty_response":{"corrections":1,"mode":"enforce","v":1},` +
 		`"limits":{"calls":200,"cost":0,"mode":"enforce","tokens":0,"turns":50,"v":1},` +
+		`"monotony":{"abort":16,"mode":"off","nudge":8,"v":1},` +
+		`"no_progress":{"abort":6,"any_abort":6,"any_nudge":3,"mode":"enforce","nudge":3,"v":1},` +
 		`"result_ceiling":{"bytes":24576,"mode":"enforce","v":1},` +
 		`"retry":{"attempts":4,"base":200000000,"cap":30000000000,"mode":"enforce","retry_after_cap":120000000000,"v":1},` +
 		`"run_deadline":{"mode":"enforce","total":1800000000000,"v":1},` +
