@@ -21,6 +21,7 @@ type scenarioFile struct {
 	Tags        []string        `yaml:"tags"`
 	Stresses    []string        `yaml:"stresses"`
 	Controls    []string        `yaml:"controls"`
+	Hurts       []hurtFile      `yaml:"hurts"`
 	Limits      limitsFile      `yaml:"limits"`
 	Tools       []toolFile      `yaml:"tools"`
 	Faults      []faultFile     `yaml:"faults"`
@@ -31,6 +32,15 @@ type scenarioFile struct {
 	Graders     gradersFile     `yaml:"graders"`
 	Lint        lintFile        `yaml:"lint"`
 	Generate    []namedGenerate `yaml:"generate"`
+}
+
+type hurtFile struct {
+	Pos   strictyaml.Pos
+	Guard string                      `yaml:"guard,required"`
+	Mode  string                      `yaml:"mode"`
+	Set   map[string]*strictyaml.Node `yaml:"set"`
+	Model string                      `yaml:"model"`
+	By    string                      `yaml:"by"`
 }
 
 type limitsFile struct {
@@ -260,7 +270,7 @@ func (s *Scenario) decode(file string, data []byte) error {
 	if len(s.Graders) == 0 {
 		return f.Pos.Errorf("add a list of graders", "nothing would judge this scenario")
 	}
-	for _, step := range []func(*scenarioFile) error{s.names, s.limits, s.tools, s.faults, s.rest, s.generate} {
+	for _, step := range []func(*scenarioFile) error{s.names, s.hurts, s.limits, s.tools, s.faults, s.rest, s.generate} {
 		if err := step(&f); err != nil {
 			return err
 		}
@@ -286,6 +296,32 @@ func (s *Scenario) names(f *scenarioFile) error {
 		if slices.Contains(f.Controls, g) {
 			return f.Pos.Errorf("remove it from one", "guard %q cannot be stressed and controlled", g)
 		}
+	}
+	return nil
+}
+
+func (s *Scenario) hurts(f *scenarioFile) error {
+	for i := range f.Hurts {
+		h := &f.Hurts[i]
+		out := Hurt{Guard: h.Guard, Mode: h.Mode, Model: h.Model, By: h.By, Pos: h.Pos}
+		switch {
+		case !namePattern.MatchString(h.Guard):
+			return h.Pos.Errorf("name a guard", "hurts: %.60q is no name", h.Guard)
+		case h.By != "" && !slices.Contains(HurtKinds, h.By):
+			return h.Pos.Errorf("use "+strings.Join(HurtKinds, ", "), "hurts: it cannot show by %.40q", h.By)
+		case h.Mode == "" && len(h.Set) == 0:
+			return h.Pos.Errorf("say with mode or set what is set badly", "hurts: %s is set as it always is", h.Guard)
+		}
+		for name, n := range h.Set {
+			if out.Set == nil {
+				out.Set = map[string]string{}
+			}
+			if n.Kind == strictyaml.Map || n.Kind == strictyaml.List || n.Kind == strictyaml.Null {
+				return n.Errorf("write a number, a size or a duration", "hurts: %.60q is no setting", name)
+			}
+			out.Set[name] = n.Value
+		}
+		s.Hurts = append(s.Hurts, out)
 	}
 	return nil
 }

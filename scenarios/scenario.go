@@ -17,6 +17,7 @@ type Scenario struct {
 	Tags     []string
 	Stresses []string // guards that should fire, each where no other guard has dealt with the cause before it
 	Controls []string // guards that must not fire
+	Hurts    []Hurt   // bad settings that this scenario shows the price of
 
 	Instruction string // the task, as the model reads it
 	Files       []File // the workspace at the start, sorted by path
@@ -47,6 +48,21 @@ func (s *Scenario) Tagged(tag string) bool {
 	}
 	return false
 }
+
+// Hurt is a bad setting of a guard and what it costs here: with the profile
+// default the model passes, with the guard set so it does worse.
+type Hurt struct {
+	Guard string
+	Mode  string            // off, shadow or enforce; empty = enforce
+	Set   map[string]string // parameters, as suites spell them
+	Model string            // simulated model; empty = sim/oracle
+	By    string            // how it shows, see HurtKinds; empty = fail
+	Pos   strictyaml.Pos
+}
+
+// HurtKinds are the ways in which a bad setting shows: the verdict is fail, or the
+// session takes at least half as many tokens, or half as much time, again.
+var HurtKinds = []string{"fail", "tokens", "time"}
 
 // TagHarms marks a scenario that shows what a guard costs. Results of such
 // scenarios stand in a row of their own.

@@ -16,7 +16,7 @@ type Design struct {
 	strictyaml.Pos
 	Kind   string   `yaml:"kind,required" doc:"explicit: only the arms that are written; leave-one-out: one arm per guard, that guard in shadow; one-at-a-time: one arm per level of a factor that differs from the base; full-factorial: one arm per combination of levels; fractional: half of the combinations of factors of two levels" enum:"explicit|leave-one-out|one-at-a-time|full-factorial|fractional"`
 	Base   string   `yaml:"base" doc:"an arm, or a profile; default: the first arm, else the profile default"`
-	Guards []string `yaml:"guards" doc:"of leave-one-out: the guards; default: every guard that the base enforces"`
+	Guards []string `yaml:"guards" doc:"of leave-one-out: the guards; default: every guard that the base enforces and that does not stay in force in every arm"`
 }
 
 // The kinds of designs.
@@ -132,7 +132,7 @@ func (e *expansion) leaveOneOut(d *Design, base Arm) error {
 	guards := d.Guards
 	if len(guards) == 0 {
 		for _, name := range guard.Names() {
-			if base.Guards.Mode(name) == guard.Enforce {
+			if base.Guards.Mode(name) == guard.Enforce && !guard.Table[guard.Lookup(name)].Stays {
 				guards = append(guards, name)
 			}
 		}

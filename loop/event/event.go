@@ -37,6 +37,8 @@ const (
 	KindGuard
 	KindState
 	KindEnd
+	KindSeal
+	KindApproval
 )
 
 // Head stands in front of every event.
@@ -254,6 +256,29 @@ type Candidate struct {
 	Fail    string // the first failing reason; empty = all passed
 }
 
+// Seal tells what became of the declared files between the first turn and a
+// candidate. It is for guards and sinks; it is not recorded.
+type Seal struct {
+	Head
+	Broken []string // "changed tests/a.txt", "created ...", "deleted ...", sorted by path
+}
+
+// Approval is what an approver said of one operation, or that nobody said
+// anything in time. It binds to everything that stands here: an approval of
+// another digest, actor or state version, or one that has expired, authorises
+// nothing.
+type Approval struct {
+	Head
+	Operation string       // id of the call
+	Digest    model.Digest // of the canonical operation
+	Actor     string       // the lane that asked
+	Version   int          // state version it was asked at
+	Decision  string       // "allow", "deny", "expire"
+	Reason    string       // the approver's, for the model
+	Took      time.Duration
+	Expires   time.Duration // on the trial's clock
+}
+
 // Guard is a firing of a guard, in either mode.
 type Guard struct {
 	Head
@@ -331,3 +356,5 @@ func (*Candidate) Kind() Kind   { return KindCandidate }
 func (*Guard) Kind() Kind       { return KindGuard }
 func (*State) Kind() Kind       { return KindState }
 func (*End) Kind() Kind         { return KindEnd }
+func (*Seal) Kind() Kind        { return KindSeal }
+func (*Approval) Kind() Kind    { return KindApproval }

@@ -44,6 +44,7 @@ type Set struct {
 	trunc    TruncatedEmpty
 	truncM   Mode
 	accept   Mode
+	settings Settings
 	listens  event.Kind
 	backstop Guard
 }
@@ -51,7 +52,7 @@ type Set struct {
 // NewSet builds the guards that settings ask for, plus the scenario's backstop,
 // which is in force whatever the settings say.
 func NewSet(s Settings, backstop Backstop, env Env) *Set {
-	set := &Set{retryM: Off, truncM: Off, accept: s.Mode("acceptance")}
+	set := &Set{retryM: Off, truncM: Off, accept: s.Mode("acceptance"), settings: s}
 	for i, row := range s.all() {
 		d := &Table[i]
 		if row.Mode == Off {
@@ -77,6 +78,12 @@ func NewSet(s Settings, backstop Backstop, env Env) *Set {
 // Checks reports whether candidates are to be checked at all: acceptance is
 // enforced or in shadow.
 func (s *Set) Checks() bool { return s.accept != Off }
+
+// Mode returns the mode of a guard, for the stages that act as a policy says.
+func (s *Set) Mode(name string) Mode { return s.settings.Mode(name) }
+
+// Param returns a parameter of a guard, in the unit of the table.
+func (s *Set) Param(name, param string) int64 { return s.settings.Param(name, param) }
 
 // Retry returns the retry policy and its mode.
 func (s *Set) Retry() (Retry, Mode) { return s.retry, s.retryM }

@@ -60,7 +60,9 @@ func Profile(name string) (Settings, error) {
 		rows[i] = fresh(d)
 		switch name {
 		case ProfileNone:
-			rows[i].Mode = Off
+			if d.Stays {
+				rows[i].Mode = Enforce
+			}
 		case ProfileDefault:
 			rows[i].Mode = d.Mode
 		case ProfileFull:
@@ -152,6 +154,9 @@ func (s Settings) With(name string, mode Mode) (Settings, error) {
 	}
 	if mode != Off && mode != Shadow && mode != Enforce {
 		return s, fmt.Errorf("guard %s: no mode %q; there are enforce, shadow, off", name, mode)
+	}
+	if Table[i].Stays && mode != Enforce {
+		return s, fmt.Errorf("guard %s stays in force in every arm; it cannot be %s", name, mode)
 	}
 	c := s.clone()
 	c.rows[i].touch(&Table[i])

@@ -18,6 +18,7 @@ const (
 	Bytes    Unit = "bytes"
 	Duration Unit = "duration"
 	MicroUSD Unit = "micro-usd"
+	Percent  Unit = "percent"
 )
 
 // Param is one number that tunes a guard.
@@ -39,6 +40,9 @@ const (
 	Time     Class = "time"     // and budgets
 	Ends     Class = "ends"     // decide whether it is done
 	Recovery Class = "recovery" // from failing or blank model calls
+	Context  Class = "context"  // keep the conversation within the window, and the task in it
+	Safety   Class = "safety"   // what may be done, and what may be seen
+	Speed    Class = "speed"    // the same answers sooner or cheaper
 )
 
 // Def describes one guard: a row of the table.
@@ -48,6 +52,7 @@ type Def struct {
 	Version int  // behaviour version: raised whenever the same events lead to another decision
 	Policy  bool // acts inside a stage; see its own interface
 	Mode    Mode // in profile default
+	Stays   bool // in force in profile none too
 	Full    Mode // in profile full
 	Params  []Param
 	Summary string // what it does, one line
@@ -165,12 +170,21 @@ var Table = []Def{
 			{"tokens", Count, 0, 0, 1 << 50, "input and output tokens; 0 = unset"},
 			{"cost", MicroUSD, 0, 0, 1 << 50, "cost in millionths of a USD; 0 = unset"},
 		}},
+	{Name: "final_synthesis", Class: Ends, Version: 1, Policy: true, Mode: Enforce, Full: Enforce,
+		Summary: "when turns or time run out, one reserved call without tools asks for the best answer",
+		WhenOff: "the last text is the answer",
+		Params: []Param{
+			{"timeout", Duration, int64(60 * time.Second), int64(time.Millisecond), day, "what the reserved call may take"},
+		}},
 	{Name: "acceptance", Class: Ends, Version: 1, Mode: Enforce, Full: Enforce, build: newAcceptance,
 		Summary: "runs the scenario's checks when the model says it is done and sends the first failing reason back",
 		WhenOff: "the session ends unchecked",
 		Params: []Param{
 			{"retries", Count, 2, 0, 1000, "how often a rejected end is sent back"},
 		}},
+	{Name: "seals", Class: Ends, Version: 1, Policy: true, Mode: Enforce, Full: Enforce,
+		Summary: "ends the session when a declared file was changed, created or deleted by the time the model says it is done",
+		WhenOff: "a model may change what it is checked by"},
 	{Name: "retry", Class: Recovery, Version: 1, Policy: true, Mode: Enforce, Full: Enforce,
 		Summary: "asks again after a model error that passes with time, with seeded exponential backoff",
 		WhenOff: "the first error ends the session",
@@ -180,12 +194,24 @@ var Table = []Def{
 			{"cap", Duration, int64(30 * time.Second), int64(time.Millisecond), day, "longest backoff"},
 			{"retry_after_cap", Duration, int64(120 * time.Second), 0, day, "longest Retry-After honoured"},
 		}},
+	{Name: "fallback", Class: Recovery, Version: 1, Policy: true, Mode: Off, Full: Enforce,
+		Summary: "asks the next model of the configured list when the one asked keeps failing",
+		WhenOff: "the last error ends the session",
+		Params: []Param{
+			{"models", Count, 8, 1, 64, "how many other models one turn may turn to"},
+		}},
 	{Name: "truncated_empty", Class: Recovery, Version: 1, Policy: true, Mode: Enforce, Full: Enforce,
 		Summary: "drops an answer that was cut before it said anything and asks again with more room",
 		WhenOff: "a blank answer",
 		Params: []Param{
 			{"retries", Count, 1, 0, 10, "how often a turn asks again"},
 			{"factor_cap", Count, 4, 1, 64, "max_tokens grows at most to this multiple of the original"},
+		}},
+	{Name: "context_overflow", Class: Recovery, Version: 1, Policy: true, Mode: Enforce, Full: Enforce,
+		Summary: "shrinks the conversation once when the provider refuses its size, and asks again",
+		WhenOff: "the refusal ends the session",
+		Params: []Param{
+			{"retries", Count, 1, 0, 10, "how often a turn shrinks and asks again"},
 		}},
 	{Name: "empty_response", Class: Recovery, Version: 1, Mode: Enforce, Full: Enforce, build: newEmptyResponse,
 		Summary: "answers a blank answer with one correction, then stops",
@@ -196,6 +222,53 @@ var Table = []Def{
 	{Name: "unknown_tool", Class: Recovery, Version: 1, Mode: Enforce, Full: Enforce, build: newUnknownTool,
 		Summary: "answers a call of an unknown tool with the nearest name and the list of tools",
 		WhenOff: "a plain error"},
+	{Name: "argument_repair", Class: Recovery, Version: 1, Policy: true, Mode: Enforce, Full: Enforce,
+		Summary: "repairs arguments that are almost JSON, and says what is wrong with others",
+		WhenOff: "a plain error"},
+	{Name: "compaction", Class: Context, Version: 1, Policy: true, Mode: Enforce, Full: Enforce,
+		Summary: "shrinks old results and summarises the middle of a conversation that fills the context window",
+		WhenOff: "the conversation grows until the provider refuses it",
+		Params: []Param{
+			{"at", Percent, 75, 1, 100, "share of the window at which it begins"},
+			{"to", Percent, 55, 1, 100, "share of the window at which it ends"},
+			{"keep", Count, 3, 0, 1000, "latest rounds that are left as they are, if they fit"},
+			{"summary", Count, 1, 0, 1, "whether a model is asked to summarise what trimming alone cannot shrink"},
+		}},
+	{Name: "budget_notice", Class: Context, Version: 1, Mode: Off, Full: Enforce, Policy: true,
+		Summary: "tells the model what is left of turns, calls, tokens, cost and time",
+		WhenOff: "the model learns of its limits when they end it",
+		Params: []Param{
+			{"first", Percent, 50, 1, 100, "share of the tightest limit at which the first notice comes"},
+			{"second", Percent, 80, 1, 100, "share of the tightest limit at which the second notice comes"},
+		}},
+	{Name: "goal_reminder", Class: Context, Version: 1, Mode: Off, Full: Enforce, Policy: true,
+		Summary: "presents the task again after turns without new evidence, then what is missing, then narrows what may be done, then pauses",
+		WhenOff: "a model may drift from its task",
+		Params: []Param{
+			{"turns", Count, 4, 1, 1000, "turns without new evidence before each step"},
+		}},
+	{Name: "scope", Class: Safety, Version: 1, Policy: true, Mode: Enforce, Full: Enforce, Stays: true,
+		Summary: "denies what lies outside the scenario's permissions",
+		WhenOff: "nothing is outside"},
+	{Name: "approval", Class: Safety, Version: 1, Policy: true, Mode: Off, Full: Enforce,
+		Summary: "lets listed operations wait for an approver",
+		WhenOff: "they run unasked",
+		Params: []Param{
+			{"expires", Duration, int64(10 * time.Minute), int64(time.Millisecond), 30 * day, "how long a request for approval, and an approval, stand"},
+		}},
+	{Name: "redaction", Class: Safety, Version: 1, Policy: true, Mode: Enforce, Full: Enforce, Stays: true,
+		Summary: "replaces declared secrets and known shapes of keys, length kept, before anything is written or hashed",
+		WhenOff: "secrets reach the model and the session"},
+	{Name: "parallel_tools", Class: Speed, Version: 1, Policy: true, Mode: Enforce, Full: Enforce,
+		Summary: "runs the calls of one batch at once where all of them only read or say that they may",
+		WhenOff: "one call after the other",
+		Params: []Param{
+			{"most", Count, 8, 1, 64, "calls that run at once"},
+			{"cancel", Count, 0, 0, 1, "whether the calls that still run are cancelled when one fails"},
+		}},
+	{Name: "response_cache", Class: Speed, Version: 1, Policy: true, Mode: Off, Full: Off,
+		Summary: "answers a request that was answered before from a cache, unbilled",
+		WhenOff: "the model is asked again"},
 }
 
 // Lookup returns the position of a guard in Table, or -1.

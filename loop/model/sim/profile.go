@@ -16,6 +16,7 @@ type Rates struct {
 	UnknownTool float64 // misnames a tool
 	Malformed   float64 // writes arguments that are no JSON
 	Wrong       float64 // takes the plausible wrong value
+	Wander      float64 // takes up a side quest
 	Think       float64 // thinks as long as the script's think, which may exceed max_tokens
 
 	Obey float64 // heeds a nudge against repeating or blank answers
@@ -70,15 +71,15 @@ func Profiles() []Profile { return slices.Clone(profiles()) }
 var profiles = sync.OnceValue(func() []Profile {
 	ps := []Profile{
 		profile("sim/weak", "loops, ends early and guesses often; heeds corrections mostly", Rates{
-			Repeat: .85, EndEarly: .8, Blank: .7, UnknownTool: .75, Malformed: .3, Wrong: .25, Think: .8,
+			Repeat: .85, EndEarly: .8, Blank: .7, UnknownTool: .75, Malformed: .3, Wrong: .25, Think: .8, Wander: .6,
 			Obey: .75, Fix: .8, Drift: .2, Transport: .01, RateLimit: .01,
 		}),
 		profile("sim/medium", "between weak and strong", Rates{
-			Repeat: .45, EndEarly: .4, Blank: .3, UnknownTool: .35, Malformed: .1, Wrong: .12, Think: .5,
+			Repeat: .45, EndEarly: .4, Blank: .3, UnknownTool: .35, Malformed: .1, Wrong: .12, Think: .5, Wander: .3,
 			Obey: .85, Fix: .9, Drift: .1, Transport: .008, RateLimit: .008,
 		}),
 		profile("sim/strong", "errs seldom; heeds corrections nearly always", Rates{
-			Repeat: .12, EndEarly: .15, Blank: .1, UnknownTool: .1, Malformed: .02, Wrong: .04, Think: .4,
+			Repeat: .12, EndEarly: .15, Blank: .1, UnknownTool: .1, Malformed: .02, Wrong: .04, Think: .4, Wander: .1,
 			Obey: .95, Fix: .95, Drift: .05, Transport: .005, RateLimit: .005,
 		}),
 		profile("sim/oracle", "follows the script without a mistake", oracle),
@@ -104,11 +105,27 @@ func trapProfiles() []Profile {
 	}
 	return []Profile{
 		trap("stuck", func(p *Profile) { p.Rates.Repeat = 1 }),
+		trap("monotony", func(p *Profile) { p.Rates.Repeat = 1 }),
+		trap("no_progress", func(p *Profile) { p.Rates.Repeat = 1 }),
+		trap("dedupe", func(p *Profile) { p.Rates.Repeat = 1 }),
 		trap("result_ceiling", nil),
 		trap("spill", nil),
 		trap("tool_deadline", nil),
 		trap("run_deadline", func(p *Profile) { p.Rates.Slow, p.SlowBy = 1, 16*time.Minute }),
 		trap("limits", func(p *Profile) { p.Rates.Repeat, p.Rates.Obey = 1, 0 }),
+		trap("final_synthesis", func(p *Profile) { p.Rates.Repeat, p.Rates.Obey = 1, 0 }),
+		trap("seals", func(p *Profile) { p.Rates.Wrong, p.Rates.Fix = 1, 0 }),
+		trap("fallback", func(p *Profile) { p.Rates.Server, p.FaultAttempts = 1, 1000 }),
+		trap("context_overflow", nil),
+		trap("argument_repair", func(p *Profile) { p.Rates.Malformed = 1 }),
+		trap("compaction", nil),
+		trap("budget_notice", func(p *Profile) { p.Rates.Wander = 1 }),
+		trap("goal_reminder", func(p *Profile) { p.Rates.Wander = 1 }),
+		trap("scope", func(p *Profile) { p.Rates.Wrong = 1 }),
+		trap("approval", nil),
+		trap("redaction", nil),
+		trap("parallel_tools", nil),
+		trap("response_cache", nil),
 		trap("acceptance", func(p *Profile) { p.Rates.EndEarly = 1 }),
 		trap("retry", func(p *Profile) { p.Rates.Server, p.FaultAttempts = 1, 1 }),
 		trap("truncated_empty", func(p *Profile) { p.Rates.Think = 1 }),

@@ -285,7 +285,7 @@ func (f *ruleFile) check(r *rule) error {
 	}
 	info, ok := traps[r.trap]
 	if !ok {
-		return f.Pos.Errorf("use repeat, end_early, blank, unknown_tool, malformed or wrong", "trap %q is not known", r.trap)
+		return f.Pos.Errorf("use repeat, end_early, blank, unknown_tool, malformed, wrong or wander", "trap %q is not known", r.trap)
 	}
 	if r.heed = info.heed; f.Heed != nil {
 		r.heed = f.Heed.heed
@@ -293,6 +293,8 @@ func (f *ruleFile) check(r *rule) error {
 	switch {
 	case r.trap == TrapWrong && len(r.habit) == 0:
 		return f.Pos.Errorf("say with habit what the wrong value is", "a trap of kind wrong needs a habit")
+	case r.trap == TrapWander && len(r.habit) == 0:
+		return f.Pos.Errorf("say with habit what the side quest is", "a trap of kind wander needs a habit")
 	case (r.trap == TrapUnknownTool || r.trap == TrapMalformed) && len(r.habit) == 0 && len(r.do.calls) == 0:
 		return f.Pos.Errorf("let do call a tool, or add a habit", "a trap of kind %s needs a call", r.trap)
 	}

@@ -18,6 +18,7 @@ const (
 	TrapUnknownTool TrapKind = "unknown_tool" // the rule's calls with misspelled names
 	TrapMalformed   TrapKind = "malformed"    // the rule's calls with arguments cut short
 	TrapWrong       TrapKind = "wrong"        // needs a habit: the wrong value
+	TrapWander      TrapKind = "wander"       // needs a habit: a side quest, step by step
 )
 
 // heed says what frees a closed trap: a message by role in which match is found.
@@ -57,6 +58,10 @@ var traps = map[TrapKind]trapInfo{
 	TrapWrong: {
 		func(r *Rates) float64 { return r.Wrong }, fix,
 		heed{},
+	},
+	TrapWander: {
+		func(r *Rates) float64 { return r.Wander }, obey,
+		heed{model.User, regexp.MustCompile(`(?i)your task is|% of (your|the)`)},
 	},
 }
 
