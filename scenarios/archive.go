@@ -46,3 +46,6 @@ func marker(line []byte) (string, bool) {
 	name := strings.TrimSpace(s[3 : len(s)-3])
 	return name, name != ""
 }
+
+// Unpack returns the files of a txtar archive as a folder would hold them.
+func Unpack(archive []byte) []File { return parseTxtar(archive) }

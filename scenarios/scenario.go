@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/harnessbench/harnessbench/graders/check"
@@ -177,4 +179,29 @@ type Lint struct {
 	Oracle string // default pass
 	Noop   string // default fail
 	Spam   string // default fail
+}
+
+// Setting is the bad setting as suites write it: stuck.abort=2, or spill=off.
+func (h *Hurt) Setting() string {
+	var out []string
+	if h.Mode != "" {
+		out = append(out, h.Guard+"="+h.Mode)
+	}
+	names := make([]string, 0, len(h.Set))
+	for name := range h.Set {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		out = append(out, h.Guard+"."+name+"="+h.Set[name])
+	}
+	return strings.Join(out, " ")
+}
+
+// Shows is how it shows, fail where nothing is said.
+func (h *Hurt) Shows() string {
+	if h.By == "" {
+		return HurtKinds[0]
+	}
+	return h.By
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
+	"github.com/harnessbench/harnessbench/scenarios"
 	"github.com/harnessbench/harnessbench/scenarios/builtin"
 )
 
@@ -24,11 +25,11 @@ type scenarioInfo struct {
 func newScenario(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scenario",
-		Short: "Look at scenarios",
+		Short: "Look at scenarios, prove them, begin one",
 		Args:  unknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newScenarioList(a))
+	cmd.AddCommand(newScenarioList(a), newScenarioShow(a), newScenarioCheck(a), newScenarioNew(a))
 	return cmd
 }
 
@@ -47,11 +48,7 @@ func newScenarioList(a *app) *cobra.Command {
 		list := []scenarioInfo{}
 		var rows [][]string
 		for _, s := range all {
-			info := scenarioInfo{Scenario: "builtin/" + s.ID, Digest: s.Digest, Summary: s.Summary, Tags: notNil(s.Tags),
-				Stresses: notNil(s.Stresses), Controls: notNil(s.Controls), Tools: []string{}, Graders: len(s.Graders)}
-			for _, t := range s.Tools {
-				info.Tools = append(info.Tools, t.Name)
-			}
+			info := infoOf(s)
 			list = append(list, info)
 			rows = append(rows, []string{info.Scenario, dash(s.Stresses), dash(s.Controls), s.Summary})
 		}
@@ -64,6 +61,15 @@ func newScenarioList(a *app) *cobra.Command {
 		return cli.Table(a.stdout, []string{"scenario", "stresses", "controls", "summary"}, rows)
 	}
 	return cmd
+}
+
+func infoOf(s *scenarios.Scenario) scenarioInfo {
+	info := scenarioInfo{Scenario: scenarioName(s), Digest: s.Digest, Summary: s.Summary, Tags: notNil(s.Tags),
+		Stresses: notNil(s.Stresses), Controls: notNil(s.Controls), Tools: []string{}, Graders: len(s.Graders)}
+	for _, t := range s.Tools {
+		info.Tools = append(info.Tools, t.Name)
+	}
+	return info
 }
 
 func notNil(list []string) []string {

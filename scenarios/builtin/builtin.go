@@ -70,3 +70,13 @@ func Get(id string) (*scenarios.Scenario, error) {
 	}
 	return nil, fmt.Errorf("no embedded scenario %.60q; there are: %s", id, strings.Join(names, ", "))
 }
+
+// Files returns the files of an embedded scenario, by its id, as a folder would
+// hold them.
+func Files(id string) ([]scenarios.File, error) {
+	data, err := archives.ReadFile(id + ".txtar")
+	if err != nil {
+		return nil, err
+	}
+	return scenarios.Unpack(data), nil
+}
