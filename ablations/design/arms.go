@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/scenarios"
 	"github.com/harnessbench/harnessbench/scenarios/strictyaml"
 )
 
@@ -16,6 +17,7 @@ type ArmSpec struct {
 	Profile string                      `yaml:"profile" doc:"the settings that guards changes; default default" enum:"none|default|full"`
 	Guards  map[string]*strictyaml.Node `yaml:"guards" doc:"guard: a mode (enforce, shadow, off), or a mapping of mode and parameters"`
 	Prompt  *Prompt                     `yaml:"prompt" doc:"system prompt instead of the standard one"`
+	Expect  *Expect                     `yaml:"expect" doc:"what a guard has to do in the arm's trials, which are those of the scenarios that stress it, or control it"`
 	Models  []string                    `yaml:"models" doc:"the models that this arm runs on; default: all of the suite"`
 }
 
@@ -26,6 +28,51 @@ type Arm struct {
 	Prompt string   // system prompt; empty = the standard one
 	Models []string // the models that it runs on; nil = all of the suite
 	Levels []Level  // of a factorial design's arm: where it stands
+	// Expect is what a guard has to do here; nil = nothing is expected. Scenarios are
+	// the ids of those that the arm runs on then; a plan fills them in.
+	Expect    *Expect
+	Scenarios []string
+}
+
+// Expect says what a guard has to do in the trials of an arm.
+type Expect struct {
+	strictyaml.Pos `yaml:"-"`
+	Guard          string `yaml:"guard,required" doc:"the guard"`
+	Fires          string `yaml:"fires,required" doc:"always: the arm runs on the scenarios that stress the guard, and it has to fire in each, here or in another arm that expects it to; never: on those that control it, and it has to fire in none" enum:"always|never"`
+}
+
+// UnmarshalNode implements strictyaml.Unmarshaler.
+func (e *Expect) UnmarshalNode(n *strictyaml.Node) error {
+	type file Expect
+	if err := decodeBounded(n, (*file)(e)); err != nil {
+		return err
+	}
+	switch {
+	case guard.Lookup(e.Guard) < 0:
+		return n.Errorf("see: harnessbench guards", "there is no guard %.60q", e.Guard)
+	case e.Fires != Always && e.Fires != Never:
+		return n.Errorf("write "+Always+" or "+Never, "fires is %.40q", e.Fires)
+	}
+	return nil
+}
+
+// What a guard may have to do.
+const (
+	Always = "always"
+	Never  = "never"
+)
+
+// meets reports whether a scenario is one of those that the expectation is about.
+func (e *Expect) meets(sc *scenarios.Scenario) bool {
+	if e.Fires == Always {
+		return slices.Contains(sc.Stresses, e.Guard)
+	}
+	return slices.Contains(sc.Controls, e.Guard)
+}
+
+// RunsOn reports whether the arm runs on a scenario, by its id.
+func (a *Arm) RunsOn(scenario string) bool {
+	return a.Expect == nil || slices.Contains(a.Scenarios, scenario)
 }
 
 // Level is one value of one factor.
@@ -39,7 +86,7 @@ func (a *Arm) On(model string) bool { return a.Models == nil || slices.Contains(
 
 // same reports whether two arms configure the same harness.
 func (a *Arm) same(b *Arm) bool {
-	return len(guard.Differ(a.Guards, b.Guards)) == 0 && a.Prompt == b.Prompt && slices.Equal(a.Models, b.Models)
+	return len(guard.Differ(a.Guards, b.Guards)) == 0 && a.Prompt == b.Prompt && (a.Expect == nil) == (b.Expect == nil) && (a.Expect == nil || *a.Expect == *b.Expect) && slices.Equal(a.Models, b.Models)
 }
 
 // build makes the arm. folder is where prompt files begin.
@@ -71,7 +118,7 @@ func (a *ArmSpec) build(folder string) (Arm, error) {
 			return Arm{}, err
 		}
 	}
-	return Arm{Name: a.Name, Guards: set, Prompt: prompt, Models: slices.Clone(a.Models)}, nil
+	return Arm{Name: a.Name, Guards: set, Prompt: prompt, Expect: a.Expect, Models: slices.Clone(a.Models)}, nil
 }
 
 // applyNode sets one guard from YAML: a mode, or a mapping of mode and

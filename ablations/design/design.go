@@ -14,9 +14,9 @@ import (
 // Design says how arms are made beside those that are written.
 type Design struct {
 	strictyaml.Pos
-	Kind   string   `yaml:"kind,required" doc:"explicit: only the arms that are written; leave-one-out: one arm per guard, that guard in shadow; one-at-a-time: one arm per level of a factor that differs from the base; full-factorial: one arm per combination of levels; fractional: half of the combinations of factors of two levels" enum:"explicit|leave-one-out|one-at-a-time|full-factorial|fractional"`
+	Kind   string   `yaml:"kind,required" doc:"explicit: only the arms that are written; leave-one-out: one arm per guard, that guard in shadow; one-at-a-time: one arm per level of a factor that differs from the base; full-factorial: one arm per combination of levels; fractional: half of the combinations of factors of two levels; firing: for each guard the base with it and an arm that has it alone, on the scenarios that stress it, where it has to fire for its trap model in one of the two, and the base with it on those that control it, where it has to stay silent" enum:"explicit|leave-one-out|one-at-a-time|full-factorial|fractional|firing"`
 	Base   string   `yaml:"base" doc:"an arm, or a profile; default: the first arm, else the profile default"`
-	Guards []string `yaml:"guards" doc:"of leave-one-out: the guards; default: every guard that the base enforces and that does not stay in force in every arm"`
+	Guards []string `yaml:"guards" doc:"of leave-one-out and firing: the guards; default: every guard; of leave-one-out those that the base enforces and that do not stay in force in every arm"`
 }
 
 // The kinds of designs.
@@ -26,9 +26,10 @@ const (
 	OneAtATime    = "one-at-a-time"
 	FullFactorial = "full-factorial"
 	Fractional    = "fractional"
+	FiringDesign  = "firing"
 )
 
-var designs = []string{Explicit, LeaveOneOut, OneAtATime, FullFactorial, Fractional}
+var designs = []string{Explicit, LeaveOneOut, OneAtATime, FullFactorial, Fractional, FiringDesign}
 
 // UnmarshalNode implements strictyaml.Unmarshaler: a kind alone, or a mapping.
 func (d *Design) UnmarshalNode(n *strictyaml.Node) error {
@@ -98,6 +99,8 @@ func (e *expansion) design() error {
 	switch d.Kind {
 	case LeaveOneOut:
 		return e.leaveOneOut(d, base)
+	case FiringDesign:
+		return e.firing(d, base)
 	case OneAtATime:
 		return e.oneAtATime(base)
 	}
@@ -121,7 +124,7 @@ func (e *expansion) base(d *Design) (Arm, error) {
 		return Arm{}, d.Errorf("name one of the arms, or a profile: "+strings.Join(guard.Profiles(), ", "), "the design's base %.60q is no arm", name)
 	}
 	a := Arm{Name: name, Guards: set}
-	if !d.factorial() {
+	if !d.factorial() && d.Kind != FiringDesign {
 		e.arms = append(e.arms, a)
 	}
 	return a, nil

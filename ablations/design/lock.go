@@ -54,7 +54,11 @@ func (l *Lock) Planned() int {
 		if models == 0 {
 			models = len(l.Models)
 		}
-		n += models * len(l.Scenarios) * l.Repetitions
+		scenarios := len(l.Scenarios)
+		if a.Expect != nil {
+			scenarios = len(a.Scenarios)
+		}
+		n += models * scenarios * l.Repetitions
 	}
 	return n
 }
@@ -105,7 +109,10 @@ type LockArm struct {
 	Prompt string   `yaml:"prompt,omitempty"` // digest of its system prompt
 	Models []string `yaml:"models,omitempty"` // none = all
 	Levels []Level  `yaml:"levels,omitempty"` // of a factorial design
-	Digest string   `yaml:"digest,omitempty"` // over guards and prompt
+	Expect *Expect  `yaml:"expect,omitempty"`
+	// Scenarios are the ids of those that an arm with an expectation runs on.
+	Scenarios []string `yaml:"scenarios,omitempty"`
+	Digest    string   `yaml:"digest,omitempty"` // over guards and prompt
 }
 
 // Lock describes the plan. The parts of one suite have one lock.
@@ -137,7 +144,7 @@ func (p *Plan) Lock() Lock {
 		if text == "" {
 			text = trial.SystemPrompt
 		}
-		arm := LockArm{Name: a.Name, Guards: string(a.Guards.AppendJSON(nil)), Prompt: hexDigest(text), Models: a.Models, Levels: a.Levels}
+		arm := LockArm{Name: a.Name, Guards: string(a.Guards.AppendJSON(nil)), Prompt: hexDigest(text), Models: a.Models, Levels: a.Levels, Expect: a.Expect, Scenarios: a.Scenarios}
 		arm.Digest = arm.digest()
 		if !known[arm.Prompt] {
 			known[arm.Prompt] = true

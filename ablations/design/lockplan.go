@@ -113,7 +113,7 @@ func (l *Lock) ArmList() ([]Arm, error) {
 		if text == trial.SystemPrompt {
 			text = ""
 		}
-		out = append(out, Arm{Name: la.Name, Guards: set, Prompt: text, Models: la.Models, Levels: la.Levels})
+		out = append(out, Arm{Name: la.Name, Guards: set, Prompt: text, Models: la.Models, Levels: la.Levels, Expect: la.Expect, Scenarios: la.Scenarios})
 	}
 	return out, nil
 }

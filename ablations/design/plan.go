@@ -80,14 +80,38 @@ func NewPlan(s *Suite, list []*scenarios.Scenario) (*Plan, error) {
 		p.Scenarios = append(p.Scenarios, s.tighten(sc))
 		p.sources = append(p.sources, sourceOf(s.folder, sc))
 	}
+	for i := range p.Arms {
+		a := &p.Arms[i]
+		for _, sc := range p.Scenarios {
+			if a.Expect != nil && a.Expect.meets(sc) {
+				a.Scenarios = append(a.Scenarios, sc.ID)
+			}
+		}
+	}
 	return p, p.finish()
+}
+
+// scenariosOf are those that an arm runs on.
+func (p *Plan) scenariosOf(a *Arm) []*scenarios.Scenario {
+	if a.Expect == nil {
+		return p.Scenarios
+	}
+	var out []*scenarios.Scenario
+	for _, sc := range p.Scenarios {
+		if a.RunsOn(sc.ID) {
+			out = append(out, sc)
+		}
+	}
+	return out
 }
 
 // finish checks the plan and lays out its trials.
 func (p *Plan) finish() error {
 	perRep := 0
 	for _, m := range p.Suite.Models {
-		perRep += len(p.armsOn(m)) * len(p.Scenarios)
+		for _, i := range p.armsOn(m) {
+			perRep += len(p.scenariosOf(&p.Arms[i]))
+		}
 	}
 	switch {
 	case len(p.Scenarios) == 0 || perRep == 0:
@@ -138,7 +162,9 @@ func (p *Plan) layOut(n int) {
 	for _, b := range blocks {
 		on := arms[b.model]
 		for _, a := range rng.Perm(len(on)) {
-			p.Trials = append(p.Trials, Trial{Scenario: p.Scenarios[b.scenario], Model: p.Suite.Models[b.model], Arm: p.Arms[on[a]], Repetition: b.rep})
+			if arm := &p.Arms[on[a]]; arm.RunsOn(p.Scenarios[b.scenario].ID) {
+				p.Trials = append(p.Trials, Trial{Scenario: p.Scenarios[b.scenario], Model: p.Suite.Models[b.model], Arm: *arm, Repetition: b.rep})
+			}
 		}
 	}
 }
@@ -188,7 +214,11 @@ func (p *Plan) check() error {
 			}
 		}
 		for _, i := range on {
-			if err := p.try(p.Scenarios[0], m, &p.Arms[i]); err != nil {
+			on := p.scenariosOf(&p.Arms[i])
+			if len(on) == 0 {
+				continue
+			}
+			if err := p.try(on[0], m, &p.Arms[i]); err != nil {
 				return fmt.Errorf("arm %s: %w", p.Arms[i].Name, err)
 			}
 		}

@@ -166,6 +166,13 @@ func (s *Suite) check() error {
 // checkModels gathers the models that arms and factors name, or holds them
 // against those of the suite.
 func (s *Suite) checkModels() error {
+	if s.Design != nil && s.Design.Kind == FiringDesign {
+		if len(s.Models) > 0 {
+			return s.at("models").Errorf("remove it", "a design of kind %s says itself which models run", FiringDesign)
+		}
+		s.Models = firingModels(s.Design)
+		return nil
+	}
 	for i, m := range s.Models {
 		if !isModel(m) {
 			return badModel(s.at("models", i), m)

@@ -121,6 +121,9 @@ func reportMeta(l design.Lock, id string) report.Meta {
 	m := report.Meta{RunID: id, Suite: l.Name, Seed: l.Seed, Repetitions: l.Repetitions, Models: l.Models, Factors: factorsOf(&l)}
 	for _, a := range l.Arms {
 		m.Arms = append(m.Arms, a.Name)
+		if a.Expect != nil {
+			m.Expect = append(m.Expect, report.Expectation{Arm: a.Name, Guard: a.Expect.Guard, Always: a.Expect.Fires == design.Always})
+		}
 	}
 	arm := func(name string) *design.Arm {
 		i := slices.IndexFunc(l.Arms, func(a design.LockArm) bool { return a.Name == name })

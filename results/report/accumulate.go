@@ -25,6 +25,7 @@ type Accumulator struct {
 	tallies   map[tallyKey]*tally
 	last      *cellRuns // rows of one cell follow each other in tables
 	errors    map[string]*errorTally
+	firing    *firingTally // nil when nothing is expected
 
 	trials, graded, errored, volatile, repetitions int
 }
@@ -92,7 +93,7 @@ func NewAccumulator(meta Meta) (*Accumulator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Accumulator{meta: meta, guards: guards, cells: map[place]*cellRuns{}, tallies: map[tallyKey]*tally{}, errors: map[string]*errorTally{}}, nil
+	return &Accumulator{meta: meta, guards: guards, cells: map[place]*cellRuns{}, tallies: map[tallyKey]*tally{}, errors: map[string]*errorTally{}, firing: newFiringTally(meta.Expect)}, nil
 }
 
 func (m *Meta) check() error {
@@ -131,6 +132,7 @@ func (x *Accumulator) Add(t *results.Trial) error {
 		repetition: t.Repetition, outcome: x.outcomes.of(t.Outcome), graded: t.Graded(), pass: t.Graded() && t.Verdict == results.Pass}
 	c.runs = append(c.runs, r)
 	c.tally.add(t, r, fired)
+	x.firing.add(t)
 	x.trials++
 	x.graded += count(r.graded)
 	x.errored += count(t.Errored)

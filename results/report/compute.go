@@ -61,6 +61,7 @@ func (x *Accumulator) Summary() (*Summary, error) {
 		s.Harms = &h
 		s.Families = append(s.Families, adjust(s.Harms, ", scenarios tagged harms")...)
 	}
+	s.Firing = x.firing.list(meta.Expect)
 	s.Headline = headline(s)
 	s.Gates = judgeGates(s, meta.Gates)
 	return s, nil

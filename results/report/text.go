@@ -68,6 +68,7 @@ func (p *printer) document(s *Summary, all bool) {
 	s = s.Named()
 	p.names = distinct(s.Arms)
 	p.head(s)
+	p.firing(s)
 	if len(s.Main.Comparisons) > 0 {
 		p.table("The harness as a whole", wholeTable(p, &s.Main))
 	}
@@ -78,12 +79,12 @@ func (p *printer) document(s *Summary, all bool) {
 	p.factorials(s)
 	p.gates(s)
 	p.missing(s)
-	if len(s.Main.Comparisons)+len(s.Main.Guards) == 0 {
+	if len(s.Main.Comparisons)+len(s.Main.Guards)+len(s.Firing) == 0 {
 		p.table("Every arm", armTable(p, &s.Main))
-	} else {
+	} else if all || len(s.Firing) == 0 {
 		p.folded("Every arm", func() { p.table("Every arm", armTable(p, &s.Main)) })
 	}
-	if all || len(s.Main.Arms) <= fewArms {
+	if all || len(s.Main.Arms) <= fewArms && len(s.Firing) == 0 {
 		p.folded("Rates, repetitions and time", func() { p.detail("", &s.Main) })
 	}
 	if all {

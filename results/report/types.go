@@ -26,6 +26,7 @@ type Summary struct {
 
 	Headline *Headline    `json:"headline" doc:"the answer in one line; null when the suite compares no whole arms"`
 	Gates    []GateResult `json:"gates" doc:"gates of the suite, judged, one entry per gate and model"`
+	Firing   []Firing     `json:"firing" doc:"what each guard did in its traps and controls; empty when the suite expects nothing"`
 	Families []Family     `json:"families" doc:"families of tests whose p values are adjusted together"`
 
 	Errors []ErrorCount `json:"errors" doc:"errored trials by class"`

@@ -2,17 +2,18 @@ package report
 
 // Meta is what the suite knows and the rows do not say.
 type Meta struct {
-	RunID       string       `json:"run_id"`
-	Suite       string       `json:"suite"`
-	Seed        uint64       `json:"seed"`
-	Repetitions int          `json:"repetitions"` // planned per scenario, model and arm
-	Models      []string     `json:"models"`      // in the order to print; others follow by name
-	Arms        []string     `json:"arms"`        // in the order to print; others follow by name
-	Comparisons []Comparison `json:"comparisons"`
-	Factors     []Factor     `json:"factors"` // of a factorial design; empty = none
-	Gates       []Gate       `json:"gates"`   // bounds that results must keep, in the suite's order
-	Cut         []CutBlock   `json:"cut"`     // what was planned and not run, in any order
-	Notes       []string     `json:"notes"`   // said at the end, for example which isolation was in force
+	RunID       string        `json:"run_id"`
+	Suite       string        `json:"suite"`
+	Seed        uint64        `json:"seed"`
+	Repetitions int           `json:"repetitions"` // planned per scenario, model and arm
+	Models      []string      `json:"models"`      // in the order to print; others follow by name
+	Arms        []string      `json:"arms"`        // in the order to print; others follow by name
+	Comparisons []Comparison  `json:"comparisons"`
+	Factors     []Factor      `json:"factors"` // of a factorial design; empty = none
+	Expect      []Expectation `json:"expect"`  // of arms that are there to make a guard fire, or not
+	Gates       []Gate        `json:"gates"`   // bounds that results must keep, in the suite's order
+	Cut         []CutBlock    `json:"cut"`     // what was planned and not run, in any order
+	Notes       []string      `json:"notes"`   // said at the end, for example which isolation was in force
 }
 
 // CutBlock is one block (scenario, model, repetition) that was planned and not

@@ -79,6 +79,30 @@ func aliases(list []string) string {
 	return s
 }
 
+// firing says whether each guard did what the suite expects of it.
+func (v *view) firing(s *report.Summary) *table {
+	if len(s.Firing) == 0 {
+		return nil
+	}
+	t := &table{ID: "firing-table", Caption: "Each guard in its traps, where it has to fire, and in its controls, where it must not", Heads: []head{{Text: "Guard"}, {Text: "Result"},
+		{Text: "Traps", Number: true}, {Text: "Fired", Number: true}, {Text: "Controls", Number: true}, {Text: "Fired", Number: true}, {Text: "Otherwise than expected in"}}}
+	for i := range s.Firing {
+		f := &s.Firing[i]
+		c := cell{Lines: []string{f.Word()}, Mark: "✓", Class: "up"}
+		if !f.OK {
+			c.Mark, c.Class = "✗", "down"
+		}
+		var where []string
+		for _, x := range f.Surprises[:min(len(f.Surprises), 3)] {
+			where = append(where, x.Scenario+" ("+x.Model+")")
+		}
+		t.Rows = append(t.Rows, row{Name: name(f.Guard), Class: c.Class, Cells: []cell{c, numbers(count(f.Traps.Trials)), numbers(count(f.Traps.Fired)),
+			numbers(count(f.Controls.Trials)), numbers(count(f.Controls.Fired)), words(sentence(strings.Join(where, ", ")))}})
+	}
+	t.trim("guards")
+	return t
+}
+
 func (v *view) gates(s *report.Summary) *table {
 	if len(s.Gates) == 0 {
 		return nil

@@ -30,6 +30,7 @@ type view struct {
 	HeatNote  string
 	Flips     *flips
 	Factorial []factorial
+	Firing    *table
 	Gates     *table
 	Denom     []*table
 	Missing   []string
@@ -72,6 +73,7 @@ func newView(s *report.Summary, x Extra) *view {
 	v.heats(s)
 	v.Flips = newFlips(s, x.Flips)
 	v.factorials(s)
+	v.Firing = v.firing(s)
 	v.Gates = v.gates(s)
 	v.denominators(s)
 	v.armTables(s)
@@ -164,6 +166,7 @@ func (v *view) nav() {
 		{v.Scatter != nil, "cost", "Cost and pass rate"},
 		{len(v.Heat) > 0, "heat", "Scenarios"},
 		{v.Flips != nil, "flips", "Flips"},
+		{v.Firing != nil, "firing", "Traps and controls"},
 		{v.Gates != nil, "gates", "Gates"},
 		{true, "denominators", "Denominators"},
 		{len(v.Arms) > 0, "arms", "Every arm"},
