@@ -9,6 +9,8 @@ import (
 
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
 	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/scenarios"
+	"github.com/harnessbench/harnessbench/scenarios/builtin"
 )
 
 // guardInfo is one guard as guards --json prints it.
@@ -23,6 +25,11 @@ type guardInfo struct {
 	Summary  string      `json:"summary"`
 	WhenOff  string      `json:"when_off"`
 	Headline bool        `json:"headline"` // one of those that matter first
+	Stays    bool        `json:"stays"`    // in force in every arm
+	Manual   string      `json:"manual"`   // what it does, exactly
+	Cost     string      `json:"cost"`     // what it costs when it is wrong
+	Traps    []string    `json:"traps"`    // embedded scenarios in which it has to fire
+	Controls []string    `json:"controls"` // and in which it must not
 }
 
 type paramInfo struct {
@@ -48,7 +55,11 @@ Settings are written guards: {stuck: {nudge: 4, abort: 8}, spill: shadow} in a s
 	}
 	asJSON := cli.JSONFlag(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		list := guardInfos()
+		all, err := builtin.All()
+		if err != nil {
+			return err
+		}
+		list := guardInfos(all)
 		if len(args) == 1 {
 			i := slices.IndexFunc(list, func(g guardInfo) bool { return g.Guard == args[0] })
 			if i < 0 {
@@ -70,12 +81,21 @@ Settings are written guards: {stuck: {nudge: 4, abort: 8}, spill: shadow} in a s
 	return cmd
 }
 
-func guardInfos() []guardInfo {
+func guardInfos(all []*scenarios.Scenario) []guardInfo {
 	var out []guardInfo
 	for i := range guard.Table {
 		d := &guard.Table[i]
 		g := guardInfo{Guard: d.Name, Class: string(d.Class), Version: d.Version, Policy: d.Policy, Default: d.Mode, Full: d.Full,
-			Params: []paramInfo{}, Summary: d.Summary, WhenOff: d.WhenOff, Headline: slices.Contains(headline, d.Name)}
+			Params: []paramInfo{}, Summary: d.Summary, WhenOff: d.WhenOff, Headline: slices.Contains(headline, d.Name),
+			Stays: d.Stays, Manual: d.Manual().Semantics, Cost: d.Manual().Cost, Traps: []string{}, Controls: []string{}}
+		for _, s := range all {
+			if slices.Contains(s.Stresses, d.Name) {
+				g.Traps = append(g.Traps, s.ID)
+			}
+			if slices.Contains(s.Controls, d.Name) {
+				g.Controls = append(g.Controls, s.ID)
+			}
+		}
 		for j := range d.Params {
 			p := &d.Params[j]
 			g.Params = append(g.Params, paramInfo{p.Name, p.Unit, p.Format(p.Default), p.Format(p.Min), p.Format(p.Max), p.Doc})
@@ -129,6 +149,7 @@ func printGuards(a *app, list []guardInfo) error {
 func printGuard(a *app, g *guardInfo) error {
 	fmt.Fprintf(a.stdout, "%s (%s, behaviour version %d)\n  %s\n  when off: %s\n  profile default: %s, full: %s\n",
 		g.Guard, g.Class, g.Version, g.Summary, g.WhenOff, g.Default, g.Full)
+	fmt.Fprintf(a.stdout, "\n  %s\n\n  When it is wrong:\n  %s\n\n  traps:    %s\n  controls: %s\n", wrap(g.Manual, "  "), wrap(g.Cost, "  "), dash(g.Traps), dash(g.Controls))
 	if len(g.Params) == 0 {
 		return nil
 	}
