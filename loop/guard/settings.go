@@ -96,8 +96,8 @@ func (s Settings) Get(name string) Setting {
 
 // Mode returns the mode of a guard.
 func (s Settings) Mode(name string) Mode {
-	if i := Lookup(name); i >= 0 && i < len(s.rows) {
-		return s.rows[i].Mode
+	if i := Lookup(name); i >= 0 {
+		return s.all()[i].Mode
 	}
 	return Off
 }

@@ -274,6 +274,9 @@ func TestProfiles(t *testing.T) {
 		}
 		for i := range Table {
 			want := map[string]Mode{ProfileNone: Off, ProfileDefault: Table[i].Mode, ProfileFull: Table[i].Full}[name]
+			if Table[i].Stays {
+				want = Enforce
+			}
 			if got := s.Mode(Table[i].Name); got != want {
 				t.Errorf("%s, %s: %s, want %s", name, Table[i].Name, got, want)
 			}
@@ -285,7 +288,8 @@ func TestProfiles(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	want := strings.Fields("stuck monotony no_progress dedupe spill result_ceiling tool_deadline run_deadline limits acceptance retry truncated_empty empty_response unknown_tool")
+	want := strings.Fields("stuck monotony no_progress dedupe spill result_ceiling tool_deadline run_deadline limits final_synthesis acceptance seals retry fallback " +
+		"truncated_empty context_overflow empty_response unknown_tool argument_repair compaction budget_notice goal_reminder scope approval redaction parallel_tools response_cache")
 	if !slices.Equal(Names(), want) {
 		t.Errorf("the order is a part of the behaviour: %v", Names())
 	}
@@ -312,15 +316,29 @@ func TestTable(t *testing.T) {
 
 // The defaults are a contract.
 func TestDefaults(t *testing.T) {
-	const want = `{"acceptance":{"mode":"enforce","retries":2,"v":1},` +
+	const want = `{` +
+		`"acceptance":{"mode":"enforce","retries":2,"v":1},` +
+		`"approval":{"expires":600000000000,"mode":"off","v":1},` +
+		`"argument_repair":{"mode":"enforce","v":1},` +
+		`"budget_notice":{"first":50,"mode":"off","second":80,"v":1},` +
+		`"compaction":{"at":75,"keep":3,"mode":"enforce","summary":1,"to":55,"v":1},` +
+		`"context_overflow":{"mode":"enforce","retries":1,"v":1},` +
 		`"dedupe":{"least":256,"mode":"off","v":1},` +
 		`"empty_response":{"corrections":1,"mode":"enforce","v":1},` +
+		`"fallback":{"mode":"off","models":8,"v":1},` +
+		`"final_synthesis":{"mode":"enforce","timeout":60000000000,"v":1},` +
+		`"goal_reminder":{"mode":"off","turns":4,"v":1},` +
 		`"limits":{"calls":200,"cost":0,"mode":"enforce","tokens":0,"turns":50,"v":1},` +
 		`"monotony":{"abort":16,"mode":"off","nudge":8,"v":1},` +
 		`"no_progress":{"abort":6,"any_abort":6,"any_nudge":3,"mode":"enforce","nudge":3,"v":1},` +
+		`"parallel_tools":{"cancel":0,"mode":"enforce","most":8,"v":1},` +
+		`"redaction":{"mode":"enforce","v":1},` +
+		`"response_cache":{"mode":"off","v":1},` +
 		`"result_ceiling":{"bytes":24576,"mode":"enforce","v":1},` +
 		`"retry":{"attempts":4,"base":200000000,"cap":30000000000,"mode":"enforce","retry_after_cap":120000000000,"v":1},` +
 		`"run_deadline":{"mode":"enforce","total":1800000000000,"v":1},` +
+		`"scope":{"mode":"enforce","v":1},` +
+		`"seals":{"mode":"enforce","v":1},` +
 		`"spill":{"mode":"enforce","over":24576,"preview":4096,"v":1},` +
 		`"stuck":{"abort":6,"cycle_abort":3,"cycle_nudge":2,"mode":"enforce","nudge":3,"v":1},` +
 		`"tool_deadline":{"mode":"enforce","per_call":120000000000,"v":1},` +
