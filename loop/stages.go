@@ -118,9 +118,6 @@ func (r *run) authorise() {
 		if _, unknown := r.limbo[req.Digest]; unknown && req.Problem == event.NoProblem {
 			req.Problem, req.Detail = event.ProblemDenied, event.InLimbo
 		}
-		if d := r.consult(req); d.Deny != "" && req.Problem == event.NoProblem {
-			req.Problem, req.Detail = event.ProblemDenied, d.Deny
-		}
 		r.emit(req)
 	}
 }

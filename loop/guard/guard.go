@@ -41,8 +41,6 @@ type Decision struct {
 	Stop       *Stop         // ends the session
 	Budget     time.Duration // tightens what the next call may take, 0 = no wish; no firing by itself
 	Continue   bool          // this candidate is not the end
-	Recall     bool          // Feedback begins with the task, so that it stands near the end again
-	Deny       string        // why the call of a ToolRequest is denied, for the model
 }
 
 // Fired reports whether the decision is to be recorded.

@@ -23,7 +23,6 @@ type Result struct {
 	Continue bool          // this candidate is not the end
 	Budget   time.Duration // tightest wish, 0 = none
 	Rewrote  bool          // an enforced rewrite changed ToolResult.Shown
-	Deny     string        // why a call is denied; the first in table order
 }
 
 type entry struct {
@@ -46,22 +45,14 @@ type Set struct {
 	truncM   Mode
 	accept   Mode
 	settings Settings
-	task     string // what a recalling feedback begins with
 	listens  event.Kind
 	backstop Guard
 }
-
-// maxTask bounds what of the task is presented again, in bytes.
-const maxTask = 1200
 
 // NewSet builds the guards that settings ask for, plus the scenario's backstop,
 // which is in force whatever the settings say.
 func NewSet(s Settings, backstop Backstop, env Env) *Set {
 	set := &Set{retryM: Off, truncM: Off, accept: s.Mode("acceptance"), settings: s}
-	env.Limits = inForce(s, backstop)
-	if env.Task != "" {
-		set.task = "Your task is:\n" + Head(env.Task, maxTask) + "\n\n"
-	}
 	for i, row := range s.all() {
 		d := &Table[i]
 		if row.Mode == Off {
@@ -140,9 +131,6 @@ func (s *Set) apply(e *entry, ev event.Event, d *Decision, h Host, res *Result) 
 		if tr, ok := ev.(*event.ToolResult); ok && d.HasRewrite {
 			tr.Shown, res.Rewrote = d.Rewrite, true
 		}
-		if d.Recall {
-			d.Feedback = s.task + d.Feedback
-		}
 		res.merge(d, e.rank)
 	} else if d.Stop != nil {
 		e.silenced = true
@@ -155,9 +143,6 @@ func (s *Set) apply(e *entry, ev event.Event, d *Decision, h Host, res *Result) 
 }
 
 func (r *Result) merge(d *Decision, rank int) {
-	if r.Deny == "" {
-		r.Deny = d.Deny
-	}
 	if d.Feedback != "" {
 		r.Feedback = append(r.Feedback, d.Feedback)
 	}

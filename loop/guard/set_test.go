@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/harnessbench/harnessbench/loop/event"
-	"github.com/harnessbench/harnessbench/loop/model"
 )
 
 // scenes are events that make each guard fire, the last one a firing with the
@@ -67,15 +66,6 @@ var scenes = []struct {
 		c.Outcome = event.UnknownTool
 		return []event.Event{c}
 	}, "list", false},
-	{"budget_notice", "", func() []event.Event {
-		return []event.Event{used(event.NextModel, 24, 0, 0, 0), &event.Round{}, used(event.NextModel, 25, 0, 0, 0), &event.Round{}, used(event.NextModel, 39, 0, 0, 0), &event.Round{},
-			used(event.NextModel, 40, 0, 0, 0), &event.Round{}, used(event.NextModel, 50, 0, 0, 0), &event.Round{}}
-	}, "notice notice", false},
-	{"goal_reminder", "turns=2", func() []event.Event {
-		out := sameRounds(7)
-		asked := &event.ToolRequest{Call: model.ToolCall{ID: "call_y", Name: "grep", Args: "{}"}, Args: "{}", Digest: model.SumString("grep\x00{}")}
-		return append(append(out, asked), sameRounds(2)...)
-	}, "remind sum_up narrow deny stop", true},
 }
 
 func sameRounds(n int) []event.Event {
@@ -109,7 +99,7 @@ func TestEnforceShadowOff(t *testing.T) {
 					changes = append(changes, sc.guard+"."+sc.changes)
 				}
 				h := &host{}
-				s := NewSet(set(t, ProfileNone, changes...), Backstop{Turns: 50}, bothReaders)
+				s := NewSet(set(t, ProfileNone, changes...), Backstop{}, bothReaders)
 				stopped, acted := false, false
 				for _, ev := range sc.events() {
 					var raw string
@@ -297,8 +287,8 @@ func TestSizeSeesGrowth(t *testing.T) {
 // nobody listens to.
 func TestListens(t *testing.T) {
 	s := NewSet(MustProfile(ProfileFull), Backstop{}, Env{})
-	for _, ev := range []event.Event{&event.Start{}, &event.Part{}, &event.Request{}, &event.Attempt{},
-		&event.Anomaly{}, &event.Guard{}, &event.State{}, &event.End{}} {
+	for _, ev := range []event.Event{&event.Start{}, &event.Part{}, &event.Request{}, &event.Attempt{}, &event.Response{},
+		&event.Anomaly{}, &event.ToolRequest{}, &event.Guard{}, &event.State{}, &event.End{}} {
 		res, err := s.Step(ev, &host{firedErr: errors.New("fired")})
 		if err != nil || !reflect.DeepEqual(res, Result{}) {
 			t.Errorf("%T: %+v %v", ev, res, err)

@@ -97,9 +97,7 @@ func (d *Def) Versions() []int {
 
 // Env is what guards need to know of the session, fixed at its start.
 type Env struct {
-	Tools  []string // names of the tools the model has, in order
-	Task   string   // the first user message
-	Limits Backstop // what limits the session; NewSet fills it in
+	Tools []string // names of the tools the model has, in order
 }
 
 const day = int64(24 * time.Hour)
@@ -236,14 +234,14 @@ var Table = []Def{
 			{"keep", Count, 3, 0, 1000, "latest rounds that are left as they are, if they fit"},
 			{"summary", Count, 1, 0, 1, "whether a model is asked to summarise what trimming alone cannot shrink"},
 		}},
-	{Name: "budget_notice", Class: Context, Version: 1, Mode: Off, Full: Enforce, build: newBudgetNotice,
+	{Name: "budget_notice", Class: Context, Version: 1, Mode: Off, Full: Enforce, Policy: true,
 		Summary: "tells the model what is left of turns, calls, tokens, cost and time",
 		WhenOff: "the model learns of its limits when they end it",
 		Params: []Param{
 			{"first", Percent, 50, 1, 100, "share of the tightest limit at which the first notice comes"},
 			{"second", Percent, 80, 1, 100, "share of the tightest limit at which the second notice comes"},
 		}},
-	{Name: "goal_reminder", Class: Context, Version: 1, Mode: Off, Full: Enforce, build: newGoalReminder,
+	{Name: "goal_reminder", Class: Context, Version: 1, Mode: Off, Full: Enforce, Policy: true,
 		Summary: "presents the task again after turns without new evidence, then what is missing, then narrows what may be done, then pauses",
 		WhenOff: "a model may drift from its task",
 		Params: []Param{

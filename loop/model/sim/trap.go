@@ -61,7 +61,7 @@ var traps = map[TrapKind]trapInfo{
 	},
 	TrapWander: {
 		func(r *Rates) float64 { return r.Wander }, obey,
-		heed{model.User, regexp.MustCompile(`(?i)your task is|\d % of the`)},
+		heed{model.User, regexp.MustCompile(`(?i)your task is|% of (your|the)`)},
 	},
 }
 
