@@ -44,33 +44,50 @@ func TestSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 12 {
+	if len(all) != 49 {
 		t.Errorf("%d scenarios", len(all))
 	}
-	stressed := map[string]int{}
-	harms, controls := 0, 0
+	type counts struct{ stresses, controls, hurts int }
+	have := map[string]counts{}
+	harms := 0
 	for _, s := range all {
 		if s.Oracle == nil || len(s.Acceptance) == 0 || s.Limits.ContextWindow == 0 {
 			t.Errorf("%s: oracle, acceptance or window is missing", s.ID)
 		}
 		if s.Tagged(scenarios.TagHarms) {
 			harms++
-		} else {
-			for _, g := range s.Stresses {
-				stressed[g]++
+		}
+		if s.Tagged("control") != (len(s.Controls) > 0) {
+			t.Errorf("%s: the tag control stands without the key controls, or the key without the tag", s.ID)
+		}
+		add := func(g string, by counts) {
+			c := have[g]
+			have[g] = counts{c.stresses + by.stresses, c.controls + by.controls, c.hurts + by.hurts}
+		}
+		for _, g := range s.Stresses {
+			if !s.Tagged(scenarios.TagHarms) {
+				add(g, counts{stresses: 1})
 			}
 		}
-		controls += len(s.Controls)
+		for _, g := range s.Controls {
+			add(g, counts{controls: 1})
+		}
+		for i := range s.Hurts {
+			add(s.Hurts[i].Guard, counts{hurts: 1})
+		}
 		if got, err := Get("builtin/" + s.ID); err != nil || got != s {
 			t.Errorf("Get(%s): %v", s.ID, err)
 		}
 	}
-	if harms != 1 || controls != 1 {
-		t.Errorf("%d harms, %d controls", harms, controls)
+	if harms != 2 {
+		t.Errorf("%d scenarios are tagged harms", harms)
 	}
-	for _, g := range []string{"stuck", "spill", "acceptance", "retry", "truncated_empty", "tool_deadline", "empty_response", "unknown_tool"} {
-		if stressed[g] == 0 {
-			t.Errorf("nothing stresses %s", g)
+	for g, least := range map[string]counts{
+		"stuck": {6, 2, 2}, "acceptance": {6, 1, 1}, "truncated_empty": {6, 1, 1}, "empty_response": {3, 1, 1}, "unknown_tool": {3, 1, 1},
+		"spill": {1, 0, 0}, "retry": {1, 0, 0}, "tool_deadline": {1, 0, 0},
+	} {
+		if c := have[g]; c.stresses < least.stresses || c.controls < least.controls || c.hurts < least.hurts {
+			t.Errorf("%s: %+v, want at least %+v", g, c, least)
 		}
 	}
 	if _, err := Get("nothing"); err == nil || !strings.Contains(err.Error(), "there are: abab-loop, ") {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/loop/guard"
@@ -13,8 +15,23 @@ import (
 	"github.com/harnessbench/harnessbench/scenarios/builtin"
 )
 
-// run runs one real trial and returns its verdict and which guards fired.
-func run(t *testing.T, s *scenarios.Scenario, model string, set guard.Settings, rep int) (string, map[string]bool) {
+// ran is what one trial came to.
+type ran struct {
+	verdict string
+	fired   map[string]bool // guards, in either mode
+	tokens  int64           // input, of which some may be cached, and output
+	took    time.Duration   // on the trial's clock
+}
+
+func (r ran) passed() int {
+	if r.verdict == "pass" {
+		return 1
+	}
+	return 0
+}
+
+// run runs one real trial.
+func run(t *testing.T, s *scenarios.Scenario, model string, set guard.Settings, rep int) ran {
 	t.Helper()
 	dir := t.TempDir()
 	o, err := trial.Run(context.Background(),
@@ -23,116 +40,157 @@ func run(t *testing.T, s *scenarios.Scenario, model string, set guard.Settings, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	fired := map[string]bool{}
+	u := o.End.Usage
+	r := ran{verdict: o.Overall.Verdict, fired: map[string]bool{}, took: o.End.At,
+		tokens: u.InputUncached + u.CacheRead + u.CacheWrite + u.Output}
 	for _, g := range o.Tally.Firings {
-		fired[g.Name] = true
+		r.fired[g.Name] = true
 	}
-	return o.Overall.Verdict, fired
+	return r
+}
+
+var standard = guard.MustProfile(guard.ProfileDefault)
+
+// set is a profile with one guard in another mode.
+func set(t *testing.T, base guard.Settings, name string, mode guard.Mode) guard.Settings {
+	t.Helper()
+	out, err := base.With(name, mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// each runs f over the embedded scenarios, several at a time, and returns when
+// all are done.
+func each(t *testing.T, f func(t *testing.T, s *scenarios.Scenario)) {
+	t.Helper()
+	all, err := builtin.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("each", func(t *testing.T) {
+		for _, s := range all {
+			t.Run(s.ID, func(t *testing.T) {
+				t.Parallel()
+				f(t, s)
+			})
+		}
+	})
 }
 
 // A stressed guard fires for its trap model, in the default profile or, where
 // another guard deals with the cause first, alone. A controlled one fires for
 // nobody.
 func TestStressesAndControls(t *testing.T) {
-	all, err := builtin.All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	standard := guard.MustProfile(guard.ProfileDefault)
-	for _, s := range all {
+	each(t, func(t *testing.T, s *scenarios.Scenario) {
 		for _, g := range s.Stresses {
-			alone, err := guard.MustProfile(guard.ProfileNone).With(g, guard.Enforce)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, a := run(t, s, "sim/trap-"+g, standard, 0)
-			_, b := run(t, s, "sim/trap-"+g, alone, 0)
-			if !a[g] && !b[g] {
-				t.Errorf("%s: %s does not fire for its trap model", s.ID, g)
+			alone := set(t, guard.MustProfile(guard.ProfileNone), g, guard.Enforce)
+			enforced := set(t, standard, g, guard.Enforce)
+			if !run(t, s, "sim/trap-"+g, enforced, 0).fired[g] && !run(t, s, "sim/trap-"+g, alone, 0).fired[g] {
+				t.Errorf("%s does not fire for its trap model", g)
 			}
 		}
 		for _, g := range s.Controls {
+			enforced := set(t, standard, g, guard.Enforce)
 			for _, m := range []string{"sim/oracle", "sim/weak", "sim/strong", "sim/trap-" + g} {
 				for rep := range 3 {
-					if _, fired := run(t, s, m, standard, rep); fired[g] {
-						t.Errorf("%s: %s fires for %s in repetition %d", s.ID, g, m, rep)
+					if run(t, s, m, enforced, rep).fired[g] {
+						t.Errorf("%s fires for %s in repetition %d", g, m, rep)
 					}
 				}
 			}
 		}
-	}
+	})
+}
+
+// A bad setting costs what the scenario says it does.
+func TestHurts(t *testing.T) {
+	each(t, func(t *testing.T, s *scenarios.Scenario) {
+		for _, h := range s.Hurts {
+			model, mode := h.Model, guard.Mode(h.Mode)
+			if model == "" {
+				model = "sim/oracle"
+			}
+			if mode == "" {
+				mode = guard.Enforce
+			}
+			bad := set(t, standard, h.Guard, mode)
+			for name, value := range h.Set {
+				var err error
+				if bad, err = bad.WithParam(h.Guard, name, value); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a, b := run(t, s, model, standard, 0), run(t, s, model, bad, 0)
+			if a.verdict != "pass" {
+				t.Errorf("%s does not pass under the default guards", model)
+			}
+			worse := map[string]bool{"": b.verdict == "fail", "fail": b.verdict == "fail",
+				"tokens": 2*b.tokens >= 3*a.tokens, "time": 2*b.took >= 3*a.took}
+			if !worse[h.By] {
+				t.Errorf("%s %s %v does not hurt %s: %s, %d tokens, %s before; %s, %d tokens, %s with it",
+					h.Guard, mode, h.Set, model, a.verdict, a.tokens, a.took, b.verdict, b.tokens, b.took)
+			}
+		}
+	})
 }
 
 // The oracle passes under the default guards, but for scenarios that show a
 // harm, which it passes without the guard; noop and spam do as lint says.
 func TestLint(t *testing.T) {
-	all, err := builtin.All()
-	if err != nil {
-		t.Fatal(err)
-	}
-	standard := guard.MustProfile(guard.ProfileDefault)
-	for _, s := range all {
-		for model, want := range map[string]string{"sim/oracle": s.Lint.Oracle, "sim/noop": s.Lint.Noop, "sim/spam": s.Lint.Spam} {
-			set := standard
-			if s.Tagged(scenarios.TagHarms) {
-				for _, g := range s.Stresses {
-					if set, err = set.With(g, guard.Off); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if v, _ := run(t, s, "sim/oracle", standard, 0); v != "fail" {
-					t.Errorf("%s is tagged harms and harms nobody", s.ID)
-				}
+	each(t, func(t *testing.T, s *scenarios.Scenario) {
+		guards := standard
+		if s.Tagged(scenarios.TagHarms) {
+			for _, g := range s.Stresses {
+				guards = set(t, guards, g, guard.Off)
 			}
-			if got, _ := run(t, s, model, set, 0); got != want {
-				t.Errorf("%s, %s: %s, want %s", s.ID, model, got, want)
+			if r := run(t, s, "sim/oracle", standard, 0); r.verdict != "fail" {
+				t.Error("it is tagged harms and harms nobody")
 			}
 		}
-	}
+		for model, want := range map[string]string{"sim/oracle": s.Lint.Oracle, "sim/noop": s.Lint.Noop, "sim/spam": s.Lint.Spam} {
+			if got := run(t, s, model, guards, 0).verdict; got != want {
+				t.Errorf("%s: %s, want %s", model, got, want)
+			}
+		}
+	})
 }
 
 // What the embedded set is for: for the weak model, each of these guards raises
 // the pass rate among the trials in which it fired.
 func TestGuardsEarnTheirPlace(t *testing.T) {
-	all, err := builtin.All()
-	if err != nil {
-		t.Fatal(err)
+	earn := []string{"stuck", "spill", "acceptance", "retry", "truncated_empty", "tool_deadline", "empty_response", "unknown_tool"}
+	type sum struct{ exposed, with, without, harm int }
+	sums := map[string]*sum{}
+	for _, g := range earn {
+		sums[g] = &sum{}
 	}
-	standard := guard.MustProfile(guard.ProfileDefault)
-	type cell struct {
-		verdict string
-		fired   map[string]bool
-	}
-	base := map[string]cell{}
-	for _, s := range all {
+	var mu sync.Mutex
+	each(t, func(t *testing.T, s *scenarios.Scenario) {
 		for rep := range 5 {
-			v, fired := run(t, s, "sim/weak", standard, rep)
-			base[fmt.Sprint(s.ID, rep)] = cell{v, fired}
-		}
-	}
-	for _, g := range []string{"stuck", "spill", "acceptance", "retry", "truncated_empty", "tool_deadline", "empty_response", "unknown_tool"} {
-		shadow, err := standard.With(g, guard.Shadow)
-		if err != nil {
-			t.Fatal(err)
-		}
-		exposed, with, without, harm := 0, 0, 0, 0
-		for _, s := range all {
-			for rep := range 5 {
-				enforced := base[fmt.Sprint(s.ID, rep)]
-				if !enforced.fired[g] {
+			a := run(t, s, "sim/weak", standard, rep)
+			for _, g := range earn {
+				if !a.fired[g] {
 					continue
 				}
-				b, _ := run(t, s, "sim/weak", shadow, rep)
-				pass := func(v string) int { return map[string]int{"pass": 1}[v] }
-				if s.Tagged(scenarios.TagHarms) {
-					harm += pass(b) - pass(enforced.verdict)
-					continue
+				b := run(t, s, "sim/weak", set(t, standard, g, guard.Shadow), rep)
+				mu.Lock()
+				if c := sums[g]; s.Tagged(scenarios.TagHarms) {
+					c.harm += b.passed() - a.passed()
+				} else {
+					c.exposed, c.with, c.without = c.exposed+1, c.with+a.passed(), c.without+b.passed()
 				}
-				exposed, with, without = exposed+1, with+pass(enforced.verdict), without+pass(b)
+				mu.Unlock()
 			}
 		}
-		said := fmt.Sprintf("%s: %d exposed, %d pass with it, %d in shadow; harm %d", g, exposed, with, without, harm)
-		if exposed < 4 || with-without < 2 || g == "stuck" && harm < 2 {
+	})
+	// What there are several scenarios for must decide most of its trials.
+	least := map[string]int{"stuck": 20, "acceptance": 20, "truncated_empty": 20, "empty_response": 8, "unknown_tool": 8}
+	for _, g := range earn {
+		c := sums[g]
+		said := fmt.Sprintf("%s: %d exposed, %d pass with it, %d in shadow; harm %d", g, c.exposed, c.with, c.without, c.harm)
+		if c.exposed < max(least[g], 4) || c.with-c.without < max(2, least[g]/2) || (g == "stuck" || g == "acceptance") && c.harm < 2 {
 			t.Error(said)
 		} else {
 			t.Log(said)
