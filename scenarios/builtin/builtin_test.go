@@ -44,7 +44,11 @@ func TestSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+<<<<<<< HEAD
 	if len(all) != 49 {
+=======
+	if len(all) != 41 {
+>>>>>>> h8
 		t.Errorf("%d scenarios", len(all))
 	}
 	type counts struct{ stresses, controls, hurts int }
@@ -79,8 +83,13 @@ func TestSet(t *testing.T) {
 			t.Errorf("Get(%s): %v", s.ID, err)
 		}
 	}
+<<<<<<< HEAD
 	if harms != 2 {
 		t.Errorf("%d scenarios are tagged harms", harms)
+=======
+	if harms != 3 || controls != 7 {
+		t.Errorf("%d harms, %d controls", harms, controls)
+>>>>>>> h8
 	}
 	for g, least := range map[string]counts{
 		"stuck": {6, 2, 2}, "acceptance": {6, 1, 1}, "truncated_empty": {6, 1, 1}, "empty_response": {3, 1, 1}, "unknown_tool": {3, 1, 1},
