@@ -102,11 +102,11 @@ func (r *run) heard(req *model.Request, start time.Duration, resp *model.Respons
 	}
 	if merr != nil {
 		e := *merr
-		e.Elapsed = took
+		e.Elapsed, e.Usage = took, asRecorded(merr.Usage)
 		return nil, &e
 	}
 	out := *resp
-	out.Elapsed, out.Items = took, validItems(resp.Items)
+	out.Elapsed, out.Items, out.Usage = took, validItems(resp.Items), asRecorded(resp.Usage)
 	if out.Model == "" {
 		out.Model = req.Params.Model
 	}

@@ -2,6 +2,7 @@ package replayer
 
 import (
 	"context"
+	"time"
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/loop/event"
@@ -36,6 +37,10 @@ func repeatable(rec *tool.Result) bool {
 func (r *replay) repeat(ctx context.Context, op *tool.Op, rec *tool.Result) tool.Result {
 	now := r.again.Run(ctx, op)
 	now.Took, now.Declared = rec.Took, false
+	if op.Deadline > 0 && rec.Took+time.Microsecond >= op.Deadline && (rec.Outcome == event.Timeout || rec.Outcome == event.UnknownOutcome) {
+		now.Outcome = event.Timeout // its deadline cut it, which no execution without a clock repeats
+		return now
+	}
 	if op.Deadline == 0 || rec.Took <= op.Deadline { // else the loop itself says what came of it
 		r.ladder.serve(rec, &now)
 	}

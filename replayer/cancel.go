@@ -16,7 +16,7 @@ func (r *replay) foreseeCancel(passed session.Type) {
 	}
 	switch next.Type {
 	case session.TypeToolResult:
-		if res, err := next.ToolResult(); err != nil || res.Outcome != event.Cancelled || res.Text != event.NotRun {
+		if res, err := next.ToolResult(); err != nil || !notRun(res) {
 			return
 		}
 	case session.TypeState:
@@ -31,26 +31,35 @@ func (r *replay) foreseeCancel(passed session.Type) {
 	default:
 		return
 	}
-	if r.tape.cancelled(r.driven == nil) {
+	if r.tape.cancelled(0, r.driven == nil) {
 		r.cancel()
 	}
+}
+
+func notRun(res *session.ToolResult) bool {
+	return res.Outcome == event.Cancelled && res.Text == event.NotRun
 }
 
 // maxLook bounds what cancelled reads ahead: the results of one batch.
 const maxLook = 4096
 
-// cancelled reports whether the recording ends in this turn and gives no other
-// reason for that than a cancellation. A footer that says what no loop says is no
-// other reason: then it is the footer that differs, and not a line before it. One
-// that is missing is none if unfinished says so.
-func (t *tape) cancelled(unfinished bool) bool {
-	for i := range maxLook {
+// cancelled reports whether from the line on that lies so many behind the next one
+// the recording makes no call any more, ends in this turn and gives no other reason
+// for that than a cancellation. A footer that says what no loop says is no other
+// reason: then it is the footer that differs, and not a line before it. One that is
+// missing is none if unfinished says so.
+func (t *tape) cancelled(from int, unfinished bool) bool {
+	for i := from; i < maxLook; i++ {
 		l, err := t.look(i)
 		switch {
 		case err != nil:
 			return unfinished
 		case l.Type == session.TypeRequest:
 			return false
+		case l.Type == session.TypeToolResult:
+			if res, err := l.ToolResult(); err == nil && !notRun(res) {
+				return false
+			}
 		case l.Type == session.TypeFooter:
 			reason, _ := l.Field("reason")
 			return !otherEnds[string(reason)]

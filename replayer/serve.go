@@ -184,7 +184,7 @@ func (r *replay) result(ctx context.Context, op *tool.Op) (res tool.Result, ok b
 	if again {
 		return r.repeat(ctx, op, &out), true
 	}
-	if rec.Outcome == event.Cancelled {
+	if rec.Outcome == event.Cancelled && r.tape.cancelled(1, false) { // a tool may say so without the operator
 		r.cancel()
 	}
 	return out, true

@@ -16,33 +16,33 @@ import (
 
 // ToolsAgain binds the tools of a recorded session to a workspace, so that its
 // calls can be executed again. Built-in tools need nothing but the session; what
-// mock tools answer stands in the scenario alone, so for them find gives the
-// trial, whose scenario must be the recorded one.
+// mock tools answer, and the faults of all, stand in the scenario alone, so for
+// them find gives the trial, whose scenario must be the recorded one.
 func ToolsAgain(h *session.Header, ws workspace.Workspace, find func() (*Spec, error)) (*tool.Set, error) {
 	var c configJSON
 	if err := json.Unmarshal(h.Config, &c); err != nil {
 		return nil, fmt.Errorf("header, config: %w", err)
 	}
-	var mocks []string
+	scripted := slices.Clone(c.Extra.Faulty)
 	for i := range c.Tools {
 		if name := c.Tools[i].Name; !slices.Contains(c.Extra.Builtin, name) {
-			mocks = append(mocks, name)
+			scripted = append(scripted, name)
 		}
 	}
-	if len(mocks) == 0 {
+	if len(scripted) == 0 {
 		return builtinAgain(c.Extra.Builtin, ws)
 	}
 	if find == nil {
-		return nil, fmt.Errorf("what the tool %s answers stands in the scenario %s, and nobody says where that is", mocks[0], h.Scenario)
+		return nil, fmt.Errorf("what the tool %s answers stands in the scenario %s, and nobody says where that is", scripted[0], h.Scenario)
 	}
 	s, err := find()
 	if err != nil {
-		return nil, fmt.Errorf("what the tool %s answers stands in the scenario: %w", mocks[0], err)
+		return nil, fmt.Errorf("what the tool %s answers stands in the scenario: %w", scripted[0], err)
 	}
 	if err := s.Fits(h); err != nil {
 		return nil, err
 	}
-	return s.Tools(ws)
+	return s.tools(ws, false) // a recorded call keeps the time it took
 }
 
 func builtinAgain(names []string, ws workspace.Workspace) (*tool.Set, error) {

@@ -97,7 +97,7 @@ func Prices(id string, card *Card) map[string]loop.Prices {
 }
 
 // NewModel makes the model of the trial: a simulated one, or what the provider
-// gives. A nil provider knows none.
+// gives, under the scenario's faults. A nil provider knows none.
 func (s *Spec) NewModel(provider Provider) (model.Model, error) {
 	if IsSimulated(s.Model) {
 		return Simulated(s.Scenario, s.Model, s.luck())
@@ -109,5 +109,5 @@ func (s *Spec) NewModel(provider Provider) (model.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", s.Model, err)
 	}
-	return m, nil
+	return s.faultyModel(m)
 }

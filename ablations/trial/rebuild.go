@@ -28,6 +28,8 @@ type extra struct {
 	Builtin    []string         `json:"builtin"` // tools that canonicalise as the built-in ones of that name
 	// Paths names the arguments of mock tools that are workspace paths.
 	Paths map[string][]string `json:"paths"`
+	// Faulty names the built-in tools that the scenario puts faults in front of.
+	Faulty []string `json:"faulty,omitzero"`
 	// OwnCheck says that the acceptance check is code of a Go test.
 	OwnCheck bool `json:"own_check,omitzero"`
 }
@@ -98,6 +100,8 @@ type Rebuilt struct {
 	// Check, when set, makes the acceptance check over a workspace, in place of
 	// Checks.
 	Check func(workspace.Workspace) func(ctx context.Context, answer string) (fail string, err error)
+	// Faulty names the built-in tools that the scenario puts faults in front of.
+	Faulty []string `json:"faulty,omitzero"`
 	// OwnCheck says that a check was code of a Go test, and is not there.
 	OwnCheck bool
 }

@@ -16,19 +16,13 @@ func Simulated(sc *scenarios.Scenario, profile string, luck uint64) (*sim.Model,
 	if !ok {
 		return nil, fmt.Errorf("no simulated model %q; see: harnessbench models", profile)
 	}
-	opts := sim.Options{Seed: luck, Window: sc.Limits.ContextWindow}
+	opts := sim.Options{Seed: luck, Window: sc.Limits.ContextWindow, Faults: modelFaults(sc)}
 	if sc.Oracle != nil {
 		script, err := scripts.get(sc.Digest, func() (*sim.Script, error) { return sim.ParseScript(sc.OracleName, sc.Oracle) })
 		if err != nil {
 			return nil, err
 		}
 		opts.Script = script
-	}
-	for _, f := range sc.Faults {
-		if f.Model {
-			opts.Faults = append(opts.Faults, sim.Fault{Turns: f.AtTurn, Attempts: f.AtAttempt, Kind: sim.FaultKind(f.Kind),
-				Status: f.Status, RetryAfter: f.RetryAfter, Takes: f.Takes, Message: f.Text})
-		}
 	}
 	return sim.New(p, opts), nil
 }

@@ -72,6 +72,9 @@ func (s *Spec) Settings() (loop.Settings, error) {
 		switch t := &sc.Tools[i]; {
 		case t.Mock == nil:
 			ex.Builtin = append(ex.Builtin, t.Name)
+			if len(toolFaults(sc, t.Name)) > 0 {
+				ex.Faulty = append(ex.Faulty, t.Name)
+			}
 		case len(t.Mock.Paths) > 0:
 			if ex.Paths == nil {
 				ex.Paths = map[string][]string{}
@@ -98,9 +101,14 @@ func (s *Spec) Settings() (loop.Settings, error) {
 	}, nil
 }
 
-// Tools makes the scenario's tools over a workspace; without one they describe
-// themselves and cannot run.
+// Tools makes the scenario's tools over a workspace, under its faults; without a
+// workspace they describe themselves and cannot run.
 func (s *Spec) Tools(ws workspace.Workspace) (*tool.Set, error) {
+	return s.tools(ws, !IsSimulated(s.Model))
+}
+
+// tools is Tools; wait says whether slow and hanging built-in tools take real time.
+func (s *Spec) tools(ws workspace.Workspace, wait bool) (*tool.Set, error) {
 	live := map[string]tool.Tool{}
 	for _, t := range builtin.Tools(ws) {
 		live[t.Spec().Name] = t
@@ -109,16 +117,20 @@ func (s *Spec) Tools(ws workspace.Workspace) (*tool.Set, error) {
 	for i := range s.Scenario.Tools {
 		t := &s.Scenario.Tools[i]
 		made, known := live[t.Name], live[t.Name] != nil
-		if t.Mock != nil {
-			if known {
-				return nil, fmt.Errorf("scenario %s: the mock tool %s has the name of a built-in one; rename it", s.Scenario.ID, t.Name)
-			}
-			var err error
+		var err error
+		switch {
+		case t.Mock != nil && known:
+			return nil, fmt.Errorf("scenario %s: the mock tool %s has the name of a built-in one; rename it", s.Scenario.ID, t.Name)
+		case t.Mock != nil:
 			if made, err = s.mock(t, ws); err != nil {
 				return nil, fmt.Errorf("scenario %s: tool %s: %w", s.Scenario.ID, t.Name, err)
 			}
-		} else if !known {
+		case !known:
 			return nil, fmt.Errorf("%s: no built-in tool %q; there are %s", s.Scenario.Source, t.Name, strings.Join(builtin.Names(), ", "))
+		default:
+			if made, err = s.faultyTool(made, wait); err != nil {
+				return nil, err
+			}
 		}
 		list = append(list, made)
 	}
@@ -153,10 +165,6 @@ func mockSpec(sc *scenarios.Scenario, t *scenarios.Tool) mock.Spec {
 		}
 		out.Responses = append(out.Responses, resp)
 	}
-	for _, f := range sc.Faults {
-		if !f.Model && f.Tool == t.Name {
-			out.Faults = append(out.Faults, mock.Fault{Kind: mock.FaultKind(f.Kind), AtCall: f.AtCall, Takes: f.Takes, Text: f.Text, Bytes: f.Bytes, P: f.P})
-		}
-	}
+	out.Faults = toolFaults(sc, t.Name)
 	return out
 }

@@ -2,111 +2,53 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/model/fault"
 )
 
 // FaultKind is what an injected fault does to a model call.
-type FaultKind string
+type FaultKind = fault.Kind
 
-// The kinds of model faults. Slow and hang still answer; a hang declares 24 h, so
-// whatever bounds the call cuts it.
+// The kinds of model faults, see package fault.
 const (
-	FaultTransport    FaultKind = "transport"
-	FaultBrokenStream FaultKind = "broken_stream"
-	FaultTimeout      FaultKind = "timeout"
-	FaultRateLimit    FaultKind = "rate_limit" // 429
-	FaultQuota        FaultKind = "quota"      // 429 that does not pass
-	FaultServer       FaultKind = "server"     // 503 unless Status says otherwise
-	FaultAuth         FaultKind = "auth"       // 401
-	FaultBadRequest   FaultKind = "bad_request"
-	FaultSlow         FaultKind = "slow"
-	FaultHang         FaultKind = "hang"
+	FaultTransport    = fault.Transport
+	FaultBrokenStream = fault.BrokenStream
+	FaultTimeout      = fault.Timeout
+	FaultRateLimit    = fault.RateLimit
+	FaultQuota        = fault.Quota
+	FaultServer       = fault.Server
+	FaultAuth         = fault.Auth
+	FaultBadRequest   = fault.BadRequest
+	FaultSlow         = fault.Slow
+	FaultHang         = fault.Hang
 )
 
-// Fault strikes model calls by their place, never by counting: the turn and the
-// attempt come with the request, so a served prefix moves no fault.
-type Fault struct {
-	Turns      []int // from 1; none = every turn
-	Attempts   []int // within the turn, from 1; none = every attempt
-	Kind       FaultKind
-	Status     int           // HTTP status; 0 = the kind's
-	RetryAfter time.Duration // 0 = the provider does not say
-	Takes      time.Duration // until the error, or added by slow; 0 = a default
-	Message    string        // "" = a default
-}
-
-// errorTook is the declared time of an error that says nothing of its own.
-const errorTook = 80 * time.Millisecond
-
-var faultInfo = map[FaultKind]struct {
-	kind   model.ErrorKind
-	status int
-	text   string
-}{
-	FaultTransport:    {model.ErrTransport, 0, "connection reset by peer"},
-	FaultBrokenStream: {model.ErrBrokenStream, 0, "the stream ended before the answer did"},
-	FaultTimeout:      {model.ErrTimeout, 0, "no answer in time"},
-	FaultRateLimit:    {model.ErrRateLimit, 429, "rate limit reached"},
-	FaultQuota:        {model.ErrQuota, 429, "quota exhausted"},
-	FaultServer:       {model.ErrServer, 503, "service unavailable"},
-	FaultAuth:         {model.ErrAuth, 401, "invalid key"},
-	FaultBadRequest:   {model.ErrBadRequest, 400, "bad request"},
-}
+// Fault strikes model calls by their place.
+type Fault = fault.Fault
 
 // FaultKinds lists the kinds that a scenario may inject, sorted.
-func FaultKinds() []FaultKind {
-	out := []FaultKind{FaultSlow, FaultHang}
-	for k := range faultInfo {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
+func FaultKinds() []FaultKind { return fault.Kinds() }
 
 // strike returns what the faults of this call add to its duration, or the error.
+// A call that a fault of the scenario strikes has none of the profile's own
+// misfortunes beside it: a wrapper around the model would not know of those.
 func (m *Model) strike(req *model.Request) (time.Duration, error) {
 	if req.Purpose != "" {
 		return 0, nil
 	}
-	for i := range m.faults {
-		f := &m.faults[i]
-		if hits(f.Turns, req.Turn) && hits(f.Attempts, req.Attempt+1) {
-			return f.strike()
-		}
+	if i := fault.First(m.faults, m.seed, req); i >= 0 {
+		return struck(&m.faults[i])
 	}
 	return m.misfortune(req)
 }
 
-func hits(list []int, n int) bool { return len(list) == 0 || slices.Contains(list, n) }
-
-func (f *Fault) strike() (time.Duration, error) {
-	switch f.Kind {
-	case FaultHang:
-		return hangFor, nil
-	case FaultSlow:
-		if f.Takes == 0 {
-			return 20 * time.Second, nil
-		}
-		return f.Takes, nil
+func struck(f *Fault) (time.Duration, error) {
+	if e := f.Error(); e != nil {
+		return 0, e
 	}
-	info, ok := faultInfo[f.Kind]
-	if !ok {
-		info = faultInfo[FaultServer]
-	}
-	e := &model.Error{Kind: info.kind, Status: info.status, RetryAfter: f.RetryAfter, Message: info.text, Elapsed: f.Takes}
-	if f.Status != 0 {
-		e.Status = f.Status
-	}
-	if f.Message != "" {
-		e.Message = f.Message
-	}
-	if e.Elapsed == 0 {
-		e.Elapsed = errorTook
-	}
-	return 0, e
+	return f.Delay(), nil
 }
 
 // misfortune draws the profile's own faults, by turn and attempt.
@@ -120,13 +62,13 @@ func (m *Model) misfortune(req *model.Request) (time.Duration, error) {
 	}
 	switch {
 	case hit("transport", p.Rates.Transport):
-		return (&Fault{Kind: FaultTransport}).strike()
+		return struck(&Fault{Kind: FaultTransport})
 	case hit("rate_limit", p.Rates.RateLimit):
-		return (&Fault{Kind: FaultRateLimit, RetryAfter: time.Second}).strike()
+		return struck(&Fault{Kind: FaultRateLimit, RetryAfter: time.Second})
 	case hit("server", p.Rates.Server):
-		return (&Fault{Kind: FaultServer}).strike()
+		return struck(&Fault{Kind: FaultServer})
 	case hit("hang", p.Rates.Hang):
-		return hangFor, nil
+		return struck(&Fault{Kind: FaultHang})
 	case hit("slow", p.Rates.Slow):
 		return p.SlowBy, nil
 	}

@@ -50,8 +50,6 @@ type Profile struct {
 	Spam bool
 }
 
-const hangFor = 24 * time.Hour
-
 func profile(name, summary string, r Rates) Profile {
 	return Profile{
 		Name: name, Summary: summary, Rates: r, MaxTokens: 4096,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/model/fault"
 )
 
 // Options bind a profile to one trial.
@@ -51,14 +52,14 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, onDelta func(m
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	extra, fault := m.strike(req)
-	if fault != nil {
-		return nil, fault
+	extra, err := m.strike(req)
+	if err != nil {
+		return nil, err
 	}
 	s := m.fold(req)
 	if in := tokens(s.bytes); m.window > 0 && in > int64(m.window) {
 		return nil, &model.Error{
-			Kind: model.ErrContextOverflow, Status: 400, Elapsed: errorTook,
+			Kind: model.ErrContextOverflow, Status: 400, Elapsed: fault.ErrorTook,
 			Message: overflowText(in, m.window),
 		}
 	}

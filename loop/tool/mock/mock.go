@@ -2,19 +2,17 @@ package mock
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
 	"regexp"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/loop/tool"
+	"github.com/harnessbench/harnessbench/loop/tool/fault"
 	"github.com/harnessbench/harnessbench/loop/tool/internal/rawjson"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 )
@@ -73,7 +71,7 @@ func New(spec Spec) (*Tool, error) {
 		c.responses = append(c.responses, r)
 	}
 	for i := range spec.Faults {
-		if err := spec.Faults[i].check(); err != nil {
+		if err := spec.Faults[i].Check(); err != nil {
 			return nil, fail(err, "fault", i)
 		}
 	}
@@ -225,12 +223,12 @@ func (t *Tool) respond(op *tool.Op) tool.Result {
 	if r != nil && r.Takes > 0 {
 		takes = r.Takes
 	}
-	f := t.fault(op)
-	if f != nil && f.Takes > 0 {
-		takes = f.Takes
-	}
-	if f != nil {
-		if res, ok := t.instead(f, takes); ok {
+	var f *Fault
+	if i := fault.First(t.spec.Faults, t.seed, t.spec.Name, op.Nth); i >= 0 {
+		if f = &t.spec.Faults[i]; f.Takes > 0 {
+			takes = f.Takes
+		}
+		if res, ok := f.Instead(t.spec.Name, takes); ok {
 			return res
 		}
 	}
@@ -239,7 +237,10 @@ func (t *Tool) respond(op *tool.Op) tool.Result {
 	}
 	res := t.answer(r, op, takes)
 	if f != nil {
-		spoil(f, &res)
+		if f.Kind == FaultSlow && f.Takes == 0 {
+			res.Took = fault.SlowTakes
+		}
+		f.Spoil(&res)
 	}
 	return res
 }
@@ -317,97 +318,4 @@ func (t *Tool) write(path, content string) (event.Delta, error) {
 		return event.Delta{}, err
 	}
 	return t.ws.WriteFile(rel, []byte(content))
-}
-
-// fault returns the first fault that strikes a call, or nil.
-func (t *Tool) fault(op *tool.Op) *Fault {
-	for i := range t.spec.Faults {
-		f := &t.spec.Faults[i]
-		if strikes(f.AtCall, op.Nth+1) && (f.Kind != FaultFlaky || t.draw(i, op.Nth) < f.chance()) {
-			return f
-		}
-	}
-	return nil
-}
-
-func strikes(calls []int, call int) bool {
-	for _, c := range calls {
-		if c == call {
-			return true
-		}
-	}
-	return len(calls) == 0
-}
-
-func (f *Fault) chance() float64 {
-	if f.P == 0 {
-		return 0.5
-	}
-	return f.P
-}
-
-// draw is a number in [0, 1) keyed by seed, tool, fault and call: the first 53
-// bits of a SHA-256 digest.
-func (t *Tool) draw(fault, nth int) float64 {
-	b := make([]byte, 0, 64)
-	b = binary.BigEndian.AppendUint64(b, t.seed)
-	b = append(b, t.spec.Name...)
-	b = append(b, 0)
-	b = binary.BigEndian.AppendUint64(b, uint64(fault))
-	b = binary.BigEndian.AppendUint64(b, uint64(nth))
-	sum := sha256.Sum256(b)
-	return float64(binary.BigEndian.Uint64(sum[:])>>11) / (1 << 53)
-}
-
-// instead gives the result of a fault that keeps the call from doing anything.
-func (t *Tool) instead(f *Fault, takes time.Duration) (tool.Result, bool) {
-	res := tool.Result{Outcome: event.ToolError, Text: f.Text, Took: takes}
-	switch f.Kind {
-	case FaultError:
-		if res.Text == "" {
-			res.Text = t.spec.Name + ": internal error"
-		}
-	case FaultFlaky:
-		if res.Text == "" {
-			res.Text = t.spec.Name + ": temporarily unavailable, try again"
-		}
-	case FaultHang:
-		res.Took, res.Text = Hang, t.spec.Name+": no answer"
-	default:
-		return res, false
-	}
-	return res, true
-}
-
-// spoil changes how a call that worked looks.
-func spoil(f *Fault, res *tool.Result) {
-	switch f.Kind {
-	case FaultSlow:
-		if f.Takes == 0 {
-			res.Took = slowTakes
-		}
-	case FaultTruncate:
-		n := f.Bytes
-		if n == 0 {
-			n = len(res.Text) / 2
-		}
-		res.Text = cutText(res.Text, n)
-	case FaultMalformed:
-		if f.Text != "" {
-			res.Text = f.Text
-		} else {
-			res.Text = cutText(res.Text, len(res.Text)/2) + strings.Repeat("\uFFFD", 3)
-		}
-	}
-}
-
-// cutText returns at most n bytes of a text, never a part of a UTF-8 sequence.
-func cutText(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/tool/fault"
 )
 
 // Hang is what a hanging call declares to take: longer than every deadline.
-const Hang = 24 * time.Hour
+const Hang = fault.HangFor
 
 // MaxText bounds what one call says, and each file that it writes, in bytes.
-const MaxText = 8 << 20
+const MaxText = fault.MaxText
 
 // AnyArgs as a key of Response.When stands for the canonical JSON of all
 // arguments.
@@ -87,55 +88,19 @@ type File struct {
 }
 
 // FaultKind is a way in which a call fails.
-type FaultKind string
+type FaultKind = fault.Kind
 
-// The faults of a tool. None of them performs the response's file writes but
-// slow, truncate and malformed, which only spoil how a call that worked looks.
+// The faults of a tool, see package fault. None of them performs the response's
+// file writes but slow, truncate and malformed, which only spoil how a call that
+// worked looks.
 const (
-	FaultError     FaultKind = "error"     // tool_error with Text
-	FaultHang      FaultKind = "hang"      // takes Hang and answers nothing
-	FaultTruncate  FaultKind = "truncate"  // the text breaks off after Bytes, or half way
-	FaultFlaky     FaultKind = "flaky"     // error with probability P
-	FaultMalformed FaultKind = "malformed" // Text, or the response's first half and replacement characters
-	FaultSlow      FaultKind = "slow"      // takes Takes
+	FaultError     = fault.Error
+	FaultHang      = fault.Hang
+	FaultTruncate  = fault.Truncate
+	FaultFlaky     = fault.Flaky
+	FaultMalformed = fault.Malformed
+	FaultSlow      = fault.Slow
 )
 
-// Fault spoils calls of a tool.
-type Fault struct {
-	Kind   FaultKind
-	AtCall []int         // of the tool's calls in the lane, from 1; empty = every call
-	Text   string        // of error, flaky and malformed; empty = a default
-	Takes  time.Duration // of slow: 0 = 30 s; of others: 0 = what the call takes anyway
-	P      float64       // of flaky: 0 < P <= 1; 0 = 0.5
-	Bytes  int           // of truncate: 0 = half
-}
-
-// slowTakes is how long a slow call takes when its fault does not say.
-const slowTakes = 30 * time.Second
-
-// check says what is wrong with a fault.
-func (f *Fault) check() error {
-	switch f.Kind {
-	case FaultError, FaultHang, FaultTruncate, FaultFlaky, FaultMalformed, FaultSlow:
-	default:
-		return fmt.Errorf("kind %q: want error, hang, truncate, flaky, malformed or slow", f.Kind)
-	}
-	for _, n := range f.AtCall {
-		if n < 1 {
-			return fmt.Errorf("call %d: calls are counted from 1", n)
-		}
-	}
-	switch {
-	case f.P < 0 || f.P > 1 || f.P != f.P:
-		return fmt.Errorf("p = %v: want a probability", f.P)
-	case f.P != 0 && f.Kind != FaultFlaky:
-		return fmt.Errorf("p is for flaky, not for %s", f.Kind)
-	case f.Bytes < 0 || f.Bytes != 0 && f.Kind != FaultTruncate:
-		return fmt.Errorf("bytes = %d: want a positive number, and only for truncate", f.Bytes)
-	case f.Takes < 0 || f.Takes > Hang:
-		return fmt.Errorf("takes %v: want 0 to %v", f.Takes, Hang)
-	case len(f.Text) > MaxText:
-		return fmt.Errorf("text of %d bytes: at most %d", len(f.Text), MaxText)
-	}
-	return nil
-}
+// Fault spoils calls of a tool. What Takes says is all that the call takes.
+type Fault = fault.Fault

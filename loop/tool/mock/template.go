@@ -3,6 +3,7 @@ package mock
 import (
 	"strings"
 
+	"github.com/harnessbench/harnessbench/loop/tool/fault"
 	"github.com/harnessbench/harnessbench/loop/tool/internal/rawjson"
 )
 
@@ -65,7 +66,7 @@ func (t template) text(args string) string {
 			piece = rawjson.Text(raw)
 		}
 		if b.Len()+len(piece) > MaxText {
-			b.WriteString(cutText(piece, MaxText-b.Len()))
+			b.WriteString(fault.Cut(piece, MaxText-b.Len()))
 			break
 		}
 		b.WriteString(piece)
