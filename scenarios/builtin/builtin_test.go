@@ -44,11 +44,7 @@ func TestSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-<<<<<<< HEAD
-	if len(all) != 49 {
-=======
-	if len(all) != 41 {
->>>>>>> h8
+	if len(all) < 60 {
 		t.Errorf("%d scenarios", len(all))
 	}
 	type counts struct{ stresses, controls, hurts int }
@@ -83,17 +79,12 @@ func TestSet(t *testing.T) {
 			t.Errorf("Get(%s): %v", s.ID, err)
 		}
 	}
-<<<<<<< HEAD
-	if harms != 2 {
+	if harms < 2 {
 		t.Errorf("%d scenarios are tagged harms", harms)
-=======
-	if harms != 3 || controls != 7 {
-		t.Errorf("%d harms, %d controls", harms, controls)
->>>>>>> h8
 	}
 	for g, least := range map[string]counts{
 		"stuck": {6, 2, 2}, "acceptance": {6, 1, 1}, "truncated_empty": {6, 1, 1}, "empty_response": {3, 1, 1}, "unknown_tool": {3, 1, 1},
-		"spill": {1, 0, 0}, "retry": {1, 0, 0}, "tool_deadline": {1, 0, 0},
+		"spill": {6, 1, 1}, "retry": {6, 1, 1}, "tool_deadline": {6, 1, 1}, "result_ceiling": {2, 1, 1}, "run_deadline": {1, 1, 1}, "limits": {1, 1, 1},
 	} {
 		if c := have[g]; c.stresses < least.stresses || c.controls < least.controls || c.hurts < least.hurts {
 			t.Errorf("%s: %+v, want at least %+v", g, c, least)
