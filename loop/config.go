@@ -34,6 +34,9 @@ type Settings struct {
 	Window     int               // context window in tokens, 0 = unknown
 	Prices     map[string]Prices // by model id; a model without an entry has no known price
 	Extra      string            // canonical JSON object: what the surroundings froze (checks, permissions)
+	// Contract is what acceptance checks, in words for the model, a condition each.
+	// It follows from Extra, so JSON and digest do not repeat it.
+	Contract []string
 }
 
 // Prices of a model in units of 1e-12 USD a token: 1 USD per million tokens is
@@ -135,6 +138,7 @@ func (s *Settings) costsKnown() error {
 func (s Settings) clone() Settings {
 	s.Models = slices.Clone(s.Models)
 	s.Tools = slices.Clone(s.Tools)
+	s.Contract = slices.Clone(s.Contract)
 	prices := make(map[string]Prices, len(s.Prices))
 	for k, v := range s.Prices {
 		prices[k] = v

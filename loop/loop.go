@@ -142,7 +142,7 @@ func (l *Loop) begin(ctx context.Context) *run {
 		names[i] = s.Tools[i].Name
 	}
 	r := &run{Loop: l, ctx: ctx, script: model.NewTranscript(), nth: map[string]int{},
-		guards: guard.NewSet(s.Guards, s.Limits, guard.Env{Tools: names}), cost: event.Cost{Known: true}}
+		guards: guard.NewSet(s.Guards, s.Limits, guard.Env{Tools: names, Task: s.Task, Contract: s.Contract}), cost: event.Cost{Known: true}}
 	if l.deps.Forget {
 		r.script = model.NewForgetful()
 	}

@@ -118,6 +118,7 @@ func (r *run) authorise() {
 		if _, unknown := r.limbo[req.Digest]; unknown && req.Problem == event.NoProblem {
 			req.Problem, req.Detail = event.ProblemDenied, event.InLimbo
 		}
+		r.narrow(req)
 		r.emit(req)
 	}
 }
@@ -203,7 +204,7 @@ func (r *run) decide() bool {
 	if r.ctx.Err() != nil {
 		r.stop = &guard.Stop{Reason: event.CancelledRun, Evidence: "cancelled"}
 	}
-	last := r.stop != nil || r.accepted
+	last := r.stop != nil || r.accepted || r.endTurn()
 	if !last && len(r.feedback) > 0 && !mutant.Is("loop_dropped_feedback") {
 		r.say(model.NewTextPart(model.User, strings.Join(r.feedback, "\n\n")), "feedback")
 	}

@@ -92,14 +92,8 @@ func (c *checker) tidy(path string) error {
 	if err := os.RemoveAll(path); err != nil {
 		return err
 	}
-	blobs, err := filepath.Glob(path + ".*")
-	if err != nil {
+	if err := os.RemoveAll(session.BlobsBeside(path).Path()); err != nil {
 		return err
-	}
-	for _, b := range blobs {
-		if err := os.RemoveAll(b); err != nil {
-			return err
-		}
 	}
 	canary, err := os.ReadFile(filepath.Join(c.dir, canaryFile))
 	if err != nil || string(canary) != canaryText {

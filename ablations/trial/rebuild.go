@@ -146,6 +146,7 @@ func Rebuild(h *session.Header, parts []*model.Part) (*Rebuilt, error) {
 	if s.Extra, err = c.Extra.json(); err != nil {
 		return nil, fmt.Errorf("header, config.extra: %w", err)
 	}
+	s.Contract = c.Extra.Acceptance.Words()
 	if err := c.opening(&s, parts); err != nil {
 		return nil, err
 	}

@@ -97,7 +97,7 @@ func (s *Spec) Settings() (loop.Settings, error) {
 		Tools: tools.Specs(), Guards: s.Guards,
 		Limits: guard.Backstop{Turns: int64(sc.Limits.Turns), Calls: int64(sc.Limits.ToolCalls),
 			Tokens: sc.Limits.Tokens, MicroUSD: sc.Limits.CostMicroUSD, Wall: sc.Limits.Wall},
-		Window: s.window(), Prices: Prices(s.Model, s.Card), Extra: extraJSON,
+		Window: s.window(), Prices: Prices(s.Model, s.Card), Extra: extraJSON, Contract: sc.Acceptance.Words(),
 	}, nil
 }
 

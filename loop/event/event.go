@@ -39,6 +39,7 @@ const (
 	KindEnd
 	KindSeal
 	KindApproval
+	KindTurnEnd
 )
 
 // Head stands in front of every event.
@@ -246,6 +247,16 @@ type Round struct {
 	N int
 }
 
+// TurnEnd closes a turn that no stop and no accepted end makes the last; what is
+// fed back on it is said, and a stop on it counts. It is for guards only: no sink
+// hears of it.
+type TurnEnd struct {
+	Head
+	Calls int // tool calls executed so far
+	Usage model.Usage
+	Cost  Cost // spent so far
+}
+
 // Candidate is an answer without executable calls: the model thinks that it is
 // done.
 type Candidate struct {
@@ -358,3 +369,4 @@ func (*State) Kind() Kind       { return KindState }
 func (*End) Kind() Kind         { return KindEnd }
 func (*Seal) Kind() Kind        { return KindSeal }
 func (*Approval) Kind() Kind    { return KindApproval }
+func (*TurnEnd) Kind() Kind     { return KindTurnEnd }

@@ -74,6 +74,9 @@ func one(t testing.TB, name string, env Env, changes ...string) Guard {
 		changes[i] = name + "." + c
 	}
 	d := &Table[Lookup(name)]
+	if env.Limits == (Backstop{}) {
+		env.Limits = Backstop{Turns: 50}
+	}
 	return d.build(set(t, ProfileDefault, changes...).Get(name).Values, env)
 }
 
@@ -100,10 +103,15 @@ func round(t testing.TB, g Guard, calls ...*event.ToolResult) (Guard, Decision) 
 	return g.Step(&event.Round{N: len(calls)})
 }
 
+// turnEnd ends a turn in which as many calls were made as there were turns.
+func turnEnd(turn int) *event.TurnEnd {
+	return &event.TurnEnd{Head: event.Head{Lane: event.MainLane, Turn: turn}, Calls: turn}
+}
+
 // randomEvent makes any event that guards listen to.
 func randomEvent(rnd *rand.Rand) event.Event {
 	h := event.Head{Lane: "main", Turn: rnd.IntN(60), At: time.Duration(rnd.IntN(40)) * time.Minute}
-	switch rnd.IntN(5) {
+	switch rnd.IntN(6) {
 	case 0:
 		next := []event.Next{event.NextTurn, event.NextModel, event.NextTool}[rnd.IntN(3)]
 		return &event.Checkpoint{Head: h, Next: next, Turns: rnd.IntN(60), Calls: rnd.IntN(220),
@@ -112,6 +120,8 @@ func randomEvent(rnd *rand.Rand) event.Event {
 		return &event.Candidate{Head: h, Empty: rnd.IntN(2) == 0, Checked: rnd.IntN(2) == 0, Fail: []string{"", "no file"}[rnd.IntN(2)]}
 	case 2:
 		return &event.Round{Head: h, N: 1}
+	case 3:
+		return &event.TurnEnd{Head: h, Calls: rnd.IntN(220), Usage: model.Usage{Output: int64(rnd.IntN(1000))}}
 	default:
 		r := call([]string{"grep", "read_file", "gerp"}[rnd.IntN(3)], "{}", strings.Repeat("x", rnd.IntN(3)*20_000))
 		r.Head = h

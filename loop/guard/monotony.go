@@ -48,7 +48,7 @@ func (m *monotony) Step(ev event.Event) (Guard, Decision) {
 // close takes the collected round into the count.
 func (m *monotony) close() {
 	switch {
-	case m.mixed && !mutant.Is("monotony"):
+	case m.mixed:
 		m.run = 0
 	case m.run > 0 && m.cur == m.tool:
 		m.run++
@@ -60,10 +60,14 @@ func (m *monotony) close() {
 
 func (m *monotony) judge() Decision {
 	what := fmt.Sprintf("%d rounds of one tool", m.run)
+	late := int64(0)
+	if mutant.Is("monotony") {
+		late = 1
+	}
 	switch {
 	case m.run >= m.abort:
 		return stuckStop(what)
-	case m.run == m.nudge:
+	case m.run == m.nudge+late:
 		return Decision{Act: "nudge", Evidence: what,
 			Feedback: fmt.Sprintf("You have called one and the same tool for %d steps. Take stock of what you know, then use another tool, or give your answer now.", m.run)}
 	}

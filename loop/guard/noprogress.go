@@ -7,21 +7,27 @@ import (
 
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/internal/mutant"
-	"github.com/harnessbench/harnessbench/loop/model"
 )
 
 // noProgress counts calls that fail one after the other, on two ladders: the same
 // failure again (tool, arguments and first line of the error), and any failure.
 // A success begins both anew. What only takes its time is no failure: a call that
 // a deadline cut is passed over, and so is a poll, a call that was made before and
-// fails with something else than last time.
+// now fails with another first line. What follows that line (an id, a time, a
+// trace) makes no poll of a call that fails as before.
 type noProgress struct {
 	same, any ladder
 
-	sign fingerprint  // of the failures that same counts
-	op   model.Digest // of the last failing operation
-	raw  model.Digest // and what it said
+	sign fingerprint      // of the failures that same counts
+	last [maxPolls]failed // the operations that failed last, a ring
+	n    int              // operations in it so far
 }
+
+// failed is an operation and the first line of its last error.
+type failed struct{ op, line fingerprint }
+
+// maxPolls is how many polls may go on by turns.
+const maxPolls = 4
 
 // ladder nudges once and then stops.
 type ladder struct {
@@ -55,23 +61,23 @@ func (p *noProgress) result(r *event.ToolResult) *noProgress {
 	case event.Timeout, event.UnknownOutcome, event.Cancelled, event.BackgroundAccepted, event.ApprovalRequired:
 		return p // cut, or not decided yet
 	case event.Success:
-		if p.any.n == 0 && !p.any.nudged {
+		if p.n == 0 {
 			return p
 		}
 		return &noProgress{same: p.same.anew(), any: p.any.anew()}
 	}
+	first, _, _ := strings.Cut(strings.TrimLeft(r.Raw, "\r\n"), "\n")
+	var now failed
+	copy(now.op[:], r.ReqDigest[:])
+	line := sha256.Sum256([]byte(strings.TrimRight(first, "\r")))
+	copy(now.line[:], line[:])
 	next := *p
-	poll := r.ReqDigest == p.op && r.RawDigest != p.raw && !mutant.Is("no_progress")
-	next.op, next.raw = r.ReqDigest, r.RawDigest
-	if poll {
+	if next.poll(now) {
 		return &next
 	}
-	first, _, _ := strings.Cut(strings.TrimLeft(r.Raw, "\r\n"), "\n")
-	sum := sha256.New()
-	sum.Write(r.ReqDigest[:])
-	sum.Write([]byte(first))
 	var sign fingerprint
-	copy(sign[:], sum.Sum(nil))
+	sum := sha256.Sum256(append(now.op[:], now.line[:]...))
+	copy(sign[:], sum[:])
 	if p.same.n > 0 && sign != p.sign {
 		next.same = p.same.anew()
 	}
@@ -81,15 +87,35 @@ func (p *noProgress) result(r *event.ToolResult) *noProgress {
 	return &next
 }
 
+// poll remembers a failure and reports whether its operation failed otherwise
+// before.
+func (p *noProgress) poll(now failed) bool {
+	for i := range min(p.n, maxPolls) {
+		if p.last[i].op == now.op {
+			moved := p.last[i].line != now.line
+			p.last[i] = now
+			return moved
+		}
+	}
+	p.last[p.n%maxPolls] = now
+	p.n++
+	return false
+}
+
 func (l ladder) anew() ladder { return ladder{nudge: l.nudge, abort: l.abort} }
 
 // climb reports whether the count has come to a stop, or to a nudge that was not
-// sent yet: a batch can leap over the very number.
+// sent yet. A batch can leap over the very number, and over both: the nudge comes
+// before the stop all the same, if there is to be one.
 func (l *ladder) climb() (stop, nudge bool) {
-	if l.n >= l.abort {
+	if l.n >= l.abort && (l.nudged || l.nudge >= l.abort) {
 		return true, false
 	}
-	nudge = l.n >= l.nudge && !l.nudged
+	late := int64(0)
+	if mutant.Is("no_progress") {
+		late = 1
+	}
+	nudge = l.n >= l.nudge+late && !l.nudged
 	l.nudged = l.nudged || nudge
 	return false, nudge
 }

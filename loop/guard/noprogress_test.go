@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,8 +9,10 @@ import (
 )
 
 // failing makes one round a letter: a lower-case letter is that call failing with
-// its own error, an upper-case one succeeds, '~' is a poll that fails with
-// something new each time, '!' a timeout, '3' a batch of three calls that fail.
+// its own error, an upper-case one succeeds, '~' and '-' are polls that fail with
+// another first line each time, '=' is a call whose error differs behind its first
+// line, '!' a timeout, '?' a write of unknown outcome, '3' and '6' are batches of so
+// many calls that fail, each otherwise.
 func failing(t *testing.T, g Guard, rounds string) string {
 	t.Helper()
 	var out strings.Builder
@@ -17,15 +20,21 @@ func failing(t *testing.T, g Guard, rounds string) string {
 		r := call("run", `{"cmd":"`+string(c)+`"}`, "error: "+string(c)+"\nat line 3")
 		batch := []*event.ToolResult{r}
 		switch {
-		case c == '~':
-			r = call("poll", `{}`, "error: not ready\n"+strings.Repeat(".", i))
+		case c == '~' || c == '-':
+			r = call("poll", string(c), fmt.Sprintf("error: not ready, %d%%\nask again", i))
+			r.Outcome = event.ToolError
+			batch[0] = r
+		case c == '=':
+			r = call("run", `{}`, fmt.Sprintf("\r\nerror: no space left\r\nrequest %d", i))
 			r.Outcome = event.ToolError
 			batch[0] = r
 		case c == '!':
 			r.Outcome = event.Timeout
-		case c == '3':
+		case c == '?':
+			r.Effect, r.Outcome = event.Write, event.UnknownOutcome
+		case c == '3' || c == '6':
 			batch = nil
-			for _, x := range "xyz" {
+			for _, x := range "uvwxyz"[6-int(c-'0'):] {
 				b := call("run", `{"cmd":"`+string(x)+`"}`, "error: "+string(x))
 				b.Outcome = event.ValidationFailed
 				batch = append(batch, b)
@@ -63,6 +72,12 @@ func TestNoProgressThresholds(t *testing.T) {
 		{"polls are exempt after their first failure", "~~~~~~~~~~", "..........", ".........."},
 		{"a batch may leap over the nudge", "ab3", "..n", "..."},
 		{"two batches leap to the stop", "33", "nS", ".."},
+		{"a batch that leaps over both is nudged before it is stopped", "6a", "nS", ".."},
+		{"polls may go on by turns", "~-~-~-~-~-", "..........", ".........."},
+		{"a poll among failures neither counts nor resets", "~a~b~c", "...n..", "......"},
+		{"what follows the first line makes no poll", "======", "..n..S", "..n..S"},
+		{"calls of unknown outcome are passed over", "?????????", ".........", "........."},
+		{"one nudge is sent once, whatever comes between", "aaa!!~~!!", "..n......", "..n......"},
 	} {
 		if got := failing(t, one(t, "no_progress", Env{}), c.rounds); got != c.want {
 			t.Errorf("%s: %s\ngot  %s\nwant %s", c.name, c.rounds, got, c.want)
@@ -121,6 +136,11 @@ func TestDedupe(t *testing.T) {
 		c.Effect, c.Outcome = event.Write, o
 		return c
 	}
+	external := func(o event.Outcome) *event.ToolResult {
+		c := write(o)
+		c.Effect = event.External
+		return c
+	}
 	for _, c := range []struct {
 		name  string
 		calls []*event.ToolResult
@@ -133,6 +153,7 @@ func TestDedupe(t *testing.T) {
 		{"a write clears", []*event.ToolResult{read("a", long), write(event.Success), read("a", long)}, "..."},
 		{"a failed write clears", []*event.ToolResult{read("a", long), write(event.ToolError), read("a", long)}, "..."},
 		{"a write of unknown outcome clears", []*event.ToolResult{read("a", long), write(event.UnknownOutcome), read("a", long)}, "..."},
+		{"an outside effect clears, a failed one too", []*event.ToolResult{read("a", long), external(event.ToolError), read("a", long)}, "..."},
 		{"a write that was never run does not", []*event.ToolResult{read("a", long), write(event.ValidationFailed), read("a", long)}, "..p"},
 	} {
 		g := one(t, "dedupe", Env{})
@@ -151,6 +172,23 @@ func TestDedupe(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+	// A rewritten conversation may have lost the result; one that only grew has not.
+	for _, implied := range []bool{false, true} {
+		g := one(t, "dedupe", Env{})
+		g, _ = g.Step(read("a", long))
+		g, _ = g.Step(&event.Request{Implied: implied})
+		if _, d := g.Step(read("a", long)); d.HasRewrite != implied {
+			t.Errorf("request implied %v: pointed %v", implied, d.HasRewrite)
+		}
+	}
+	// Results of exactly so many bytes are pointed to.
+	for n, want := range map[int]bool{255: false, 256: true} {
+		g := one(t, "dedupe", Env{})
+		g, _ = g.Step(read("a", long[:n]))
+		if _, d := g.Step(read("a", long[:n])); d.HasRewrite != want {
+			t.Errorf("%d bytes: pointed %v", n, d.HasRewrite)
 		}
 	}
 	// Beyond what is remembered the oldest goes.

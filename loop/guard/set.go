@@ -52,6 +52,7 @@ type Set struct {
 // NewSet builds the guards that settings ask for, plus the scenario's backstop,
 // which is in force whatever the settings say.
 func NewSet(s Settings, backstop Backstop, env Env) *Set {
+	env.Limits = inForce(s, backstop)
 	set := &Set{retryM: Off, truncM: Off, accept: s.Mode("acceptance"), settings: s}
 	for i, row := range s.all() {
 		d := &Table[i]

@@ -61,6 +61,16 @@ var scenes = []struct {
 	{"empty_response", "", func() []event.Event {
 		return []event.Event{&event.Candidate{Empty: true}, &event.Candidate{Empty: true}, &event.Candidate{Empty: true}}
 	}, "correct stop", true},
+	{"budget_notice", "", func() []event.Event {
+		return []event.Event{turnEnd(2), turnEnd(3), turnEnd(4), turnEnd(5)}
+	}, "notice notice", false},
+	{"goal_reminder", "turns=2", func() []event.Event {
+		var out []event.Event
+		for i := range 9 {
+			out = append(out, call("grep", fmt.Sprint(i), "none"), turnEnd(i+1))
+		}
+		return append(out, turnEnd(10), turnEnd(11))
+	}, "remind gap narrow pause", true},
 	{"unknown_tool", "", func() []event.Event {
 		c := call("t", "{}", "")
 		c.Outcome = event.UnknownTool
@@ -99,7 +109,7 @@ func TestEnforceShadowOff(t *testing.T) {
 					changes = append(changes, sc.guard+"."+sc.changes)
 				}
 				h := &host{}
-				s := NewSet(set(t, ProfileNone, changes...), Backstop{}, bothReaders)
+				s := NewSet(set(t, ProfileNone, changes...), Backstop{Calls: 6}, bothReaders)
 				stopped, acted := false, false
 				for _, ev := range sc.events() {
 					var raw string

@@ -97,7 +97,13 @@ func (d *Def) Versions() []int {
 
 // Env is what guards need to know of the session, fixed at its start.
 type Env struct {
-	Tools []string // names of the tools the model has, in order
+	Tools    []string // names of the tools the model has, in order
+	Task     string   // the task, as the model reads it
+	Contract []string // what acceptance checks, in words, a condition each
+	// Limits are what bounds the session: of the scenario's own, limits and
+	// run_deadline the tightest, the last two where they are enforced. NewSet fills
+	// them in.
+	Limits Backstop
 }
 
 const day = int64(24 * time.Hour)
@@ -234,14 +240,14 @@ var Table = []Def{
 			{"keep", Count, 3, 0, 1000, "latest rounds that are left as they are, if they fit"},
 			{"summary", Count, 1, 0, 1, "whether a model is asked to summarise what trimming alone cannot shrink"},
 		}},
-	{Name: "budget_notice", Class: Context, Version: 1, Mode: Off, Full: Enforce, Policy: true,
+	{Name: "budget_notice", Class: Context, Version: 1, Mode: Off, Full: Enforce, build: newBudgetNotice,
 		Summary: "tells the model what is left of turns, calls, tokens, cost and time",
 		WhenOff: "the model learns of its limits when they end it",
 		Params: []Param{
 			{"first", Percent, 50, 1, 100, "share of the tightest limit at which the first notice comes"},
 			{"second", Percent, 80, 1, 100, "share of the tightest limit at which the second notice comes"},
 		}},
-	{Name: "goal_reminder", Class: Context, Version: 1, Mode: Off, Full: Enforce, Policy: true,
+	{Name: "goal_reminder", Class: Context, Version: 1, Mode: Off, Full: Enforce, build: newGoalReminder,
 		Summary: "presents the task again after turns without new evidence, then what is missing, then narrows what may be done, then pauses",
 		WhenOff: "a model may drift from its task",
 		Params: []Param{

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/harnessbench/harnessbench/graders/check"
@@ -54,6 +55,11 @@ func options(t *testing.T, s *scenarios.Scenario) sim.Options {
 	return o
 }
 
+// simple are the scenarios that the small world of these tests can stand for. What
+// all of them do in real trials is held by package ablations/check.
+var simple = []string{"abab-loop", "big-answer", "blank-answer", "chat-answer", "flaky-endpoint", "hang-tool", "needle-log", "patient-poll",
+	"retry-trap", "slow-build", "truncated-empty", "wrong-tool"}
+
 // Where every call is answered as it should be, the oracle solves each scenario
 // with turns to spare, and who does nothing or guesses does not.
 func TestBuiltin(t *testing.T) {
@@ -62,6 +68,9 @@ func TestBuiltin(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range all {
+		if !slices.Contains(simple, s.ID) {
+			continue
+		}
 		for profile, want := range map[string]string{"sim/oracle": s.Lint.Oracle, "sim/noop": s.Lint.Noop, "sim/spam": s.Lint.Spam} {
 			got, turns := drive(t, profile, s)
 			if got != (want == "pass") {
