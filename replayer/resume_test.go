@@ -9,8 +9,12 @@ import (
 	"testing"
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
+	"github.com/harnessbench/harnessbench/loop"
+	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/tool"
+	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/replayer"
 	"github.com/harnessbench/harnessbench/scenarios"
@@ -284,5 +288,42 @@ func TestResumeDoesNotPayEitherTwice(t *testing.T) {
 	}
 	if requests != 2 || results != 2 {
 		t.Errorf("%d requests, %d results", requests, results)
+	}
+}
+
+// saysCancelled are tools one call of which says that it was cancelled, though
+// nobody cancelled anything.
+type saysCancelled struct{ *tool.Set }
+
+func (s saysCancelled) Run(ctx context.Context, op *tool.Op) tool.Result {
+	res := s.Set.Run(ctx, op)
+	if op.Turn == 2 {
+		res.Outcome = event.Cancelled
+	}
+	return res
+}
+
+// A result that says cancelled is no cancellation by the operator: a replay goes on
+// as the session did, and ends with it.
+func TestAToolSaysCancelled(t *testing.T) {
+	sc, err := builtin.Get("retry-trap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := trial.Spec{Scenario: sc, Model: "sim/weak", Arm: "default", Guards: guard.MustProfile(guard.ProfileDefault), Seed: 1}
+	for _, turns := range []int{sc.Limits.Turns, 2} {
+		limited := *sc
+		limited.Limits.Turns = turns
+		spec.Scenario = &limited
+		whole, _ := recordedBy(t, spec, trial.Options{Drive: func(d *loop.Deps, _ *session.Header, _ workspace.Workspace) error {
+			d.Run = saysCancelled{d.Run.(*tool.Set)}
+			return nil
+		}})
+		if !bytes.Contains(whole, []byte(`"outcome":"cancelled"`)) {
+			t.Fatal("no result says cancelled")
+		}
+		if rep := replayBytes(t, whole, replayer.Options{}); rep.Verdict != replayer.Exact {
+			t.Errorf("%d turns: %s %s %+v", turns, rep.Verdict, rep.Reason, rep.Divergence)
+		}
 	}
 }
