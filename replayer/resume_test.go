@@ -327,3 +327,33 @@ func TestAToolSaysCancelled(t *testing.T) {
 		}
 	}
 }
+
+// A recording that was cut off as its next turn began is replayed to its last line:
+// what fired there says that nobody had cancelled.
+func TestCutAsATurnBegins(t *testing.T) {
+	sc, err := builtin.Get("retry-trap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guards, err := guard.MustProfile(guard.ProfileDefault).WithParam("limits", "turns", "3")
+	for _, name := range []string{"limits", "stuck"} { // what fires at the end of turn 3 says nothing to the model
+		if err == nil {
+			guards, err = guards.With(name, guard.Shadow)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, lines := finished(t, trial.Spec{Scenario: sc, Model: "sim/weak", Arm: "x", Guards: guards, Seed: 1})
+	cut := false
+	for n := range len(lines) - 1 {
+		rep := replayBytes(t, bytes.Join(lines[:n], nil), replayer.Options{})
+		if rep.Verdict != replayer.Exhausted && rep.Verdict != replayer.Corrupt {
+			t.Errorf("cut after %d lines: %s %s %+v", n, rep.Verdict, rep.Reason, rep.Divergence)
+		}
+		cut = cut || n > 1 && bytes.Contains(lines[n-1], []byte(`"g":"limits"`)) && bytes.Contains(lines[n-2], []byte(`"t":"state"`))
+	}
+	if !cut {
+		t.Error("no turn begins with a firing")
+	}
+}
