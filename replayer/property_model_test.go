@@ -135,6 +135,9 @@ func (m *hostile) items(rnd *rand.Rand, req *model.Request) []model.Item {
 	if rnd.IntN(6) > 0 { // most answers do something, or a loop would soon end
 		n = max(n, 1)
 	}
+	if rnd.IntN(40) == 0 {
+		n = 20
+	}
 	for range n {
 		out = append(out, randomCall(rnd))
 	}

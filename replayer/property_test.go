@@ -3,6 +3,7 @@ package replayer_test
 import (
 	"flag"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -209,6 +210,13 @@ func runCase(t *testing.T, seed uint64, k knobs, sum *tally) (err error) {
 	if !c.model.real {
 		return c.run(sum)
 	}
-	synctest.Test(t, func(*testing.T) { err = c.run(sum) })
+	synctest.Test(t, func(*testing.T) {
+		before := runtime.NumGoroutine()
+		err = c.run(sum)
+		synctest.Wait()
+		if now := runtime.NumGoroutine(); now > before { // the bubble panics at its end, and names no case
+			fmt.Fprintf(os.Stderr, "%d goroutines before, %d after: -property.seed=%d -property.case='%s'\n", before, now, seed, k)
+		}
+	})
 	return err
 }
