@@ -49,13 +49,16 @@ const maxLook = 4096
 // reason: then it is the footer that differs, and not a line before it. One that is
 // missing is none if unfinished says so.
 func (t *tape) cancelled(from int, unfinished bool) bool {
+	closed := false
 	for i := from; i < maxLook; i++ {
 		l, err := t.look(i)
 		switch {
 		case err != nil:
 			return unfinished
-		case l.Type == session.TypeRequest:
+		case l.Type == session.TypeRequest, closed && l.Type != session.TypeFooter: // another turn was to begin
 			return false
+		case l.Type == session.TypeState:
+			closed = true
 		case l.Type == session.TypeToolResult:
 			if res, err := l.ToolResult(); err == nil && !notRun(res) {
 				return false

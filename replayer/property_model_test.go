@@ -135,6 +135,9 @@ func (m *hostile) items(rnd *rand.Rand, req *model.Request) []model.Item {
 	if rnd.IntN(6) > 0 { // most answers do something, or a loop would soon end
 		n = max(n, 1)
 	}
+	if rnd.IntN(40) == 0 {
+		n = 20
+	}
 	for range n {
 		out = append(out, randomCall(rnd))
 	}
@@ -173,6 +176,9 @@ func (h hostileTools) Run(ctx context.Context, op *tool.Op) tool.Result {
 	}
 	res.Outcome = []event.Outcome{event.Success, event.ToolError, event.Timeout, event.UnknownOutcome, event.Cancelled}[rnd.IntN(5)]
 	res.Text = []string{"", "seen", strings.Repeat("é", 200), "timed out after 5s", event.NotRun, `{"a":"` + strings.Repeat("x", 40000) + `"}`}[rnd.IntN(6)]
+	if res.Outcome == event.Cancelled && res.Text == event.NotRun { // the loop's own words: in a broken-off session nothing tells the two apart
+		res.Text = "cancelled"
+	}
 	res.Took = []time.Duration{0, -time.Second, time.Millisecond, 3 * time.Minute, 2 * time.Hour}[rnd.IntN(5)]
 	if rnd.IntN(3) == 0 {
 		code := rnd.IntN(3)

@@ -9,8 +9,12 @@ import (
 	"testing"
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
+	"github.com/harnessbench/harnessbench/loop"
+	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/tool"
+	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/replayer"
 	"github.com/harnessbench/harnessbench/scenarios"
@@ -284,5 +288,72 @@ func TestResumeDoesNotPayEitherTwice(t *testing.T) {
 	}
 	if requests != 2 || results != 2 {
 		t.Errorf("%d requests, %d results", requests, results)
+	}
+}
+
+// saysCancelled are tools one call of which says that it was cancelled, though
+// nobody cancelled anything.
+type saysCancelled struct{ *tool.Set }
+
+func (s saysCancelled) Run(ctx context.Context, op *tool.Op) tool.Result {
+	res := s.Set.Run(ctx, op)
+	if op.Turn == 2 {
+		res.Outcome = event.Cancelled
+	}
+	return res
+}
+
+// A result that says cancelled is no cancellation by the operator: a replay goes on
+// as the session did, and ends with it.
+func TestAToolSaysCancelled(t *testing.T) {
+	sc, err := builtin.Get("retry-trap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := trial.Spec{Scenario: sc, Model: "sim/weak", Arm: "default", Guards: guard.MustProfile(guard.ProfileDefault), Seed: 1}
+	for _, turns := range []int{sc.Limits.Turns, 2} {
+		limited := *sc
+		limited.Limits.Turns = turns
+		spec.Scenario = &limited
+		whole, _ := recordedBy(t, spec, trial.Options{Drive: func(d *loop.Deps, _ *session.Header, _ workspace.Workspace) error {
+			d.Run = saysCancelled{d.Run.(*tool.Set)}
+			return nil
+		}})
+		if !bytes.Contains(whole, []byte(`"outcome":"cancelled"`)) {
+			t.Fatal("no result says cancelled")
+		}
+		if rep := replayBytes(t, whole, replayer.Options{}); rep.Verdict != replayer.Exact {
+			t.Errorf("%d turns: %s %s %+v", turns, rep.Verdict, rep.Reason, rep.Divergence)
+		}
+	}
+}
+
+// A recording that was cut off as its next turn began is replayed to its last line:
+// what fired there says that nobody had cancelled.
+func TestCutAsATurnBegins(t *testing.T) {
+	sc, err := builtin.Get("retry-trap")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guards, err := guard.MustProfile(guard.ProfileDefault).WithParam("limits", "turns", "3")
+	for _, name := range []string{"limits", "stuck"} { // what fires at the end of turn 3 says nothing to the model
+		if err == nil {
+			guards, err = guards.With(name, guard.Shadow)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, lines := finished(t, trial.Spec{Scenario: sc, Model: "sim/weak", Arm: "x", Guards: guards, Seed: 1})
+	cut := false
+	for n := range len(lines) - 1 {
+		rep := replayBytes(t, bytes.Join(lines[:n], nil), replayer.Options{})
+		if rep.Verdict != replayer.Exhausted && rep.Verdict != replayer.Corrupt {
+			t.Errorf("cut after %d lines: %s %s %+v", n, rep.Verdict, rep.Reason, rep.Divergence)
+		}
+		cut = cut || n > 1 && bytes.Contains(lines[n-1], []byte(`"g":"limits"`)) && bytes.Contains(lines[n-2], []byte(`"t":"state"`))
+	}
+	if !cut {
+		t.Error("no turn begins with a firing")
 	}
 }

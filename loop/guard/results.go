@@ -85,7 +85,17 @@ func spillPath(r *event.ToolResult) string {
 			ext = "json"
 		}
 	}
-	return fmt.Sprintf("%s%s-%d-%d-%s.%s", spillDir, safeName(r.Lane), r.Turn, r.Index, safeName(r.Call.Name), ext)
+	return fmt.Sprintf("%s%s-%d-%d-%s.%s", spillDir, laneName(r.Lane), r.Turn, r.Index, safeName(r.Call.Name), ext)
+}
+
+// laneName is a lane's part of a path. Turn and index stand behind it, so what ends
+// like them gets a piece of its digest, or two lanes could write to one file.
+func laneName(lane string) string {
+	if !strings.Contains(lane, "-") {
+		return safeName(lane)
+	}
+	sum := sha256.Sum256([]byte(lane))
+	return safeName(strings.ReplaceAll(lane, "-", "_") + "_" + hex.EncodeToString(sum[:4]))
 }
 
 // safeName keeps letters, digits, '_' and '-'. A name that loses anything gets a

@@ -128,7 +128,8 @@ func TestSpillPaths(t *testing.T) {
 		{"main", "export", object + object, 1, 0, ".harness/spill/main-1-0-export.txt"},
 		{"main", "export", object[:29_000], 1, 0, ".harness/spill/main-1-0-export.txt"},
 		{"main", "export", `"` + strings.Repeat("x", 30_000) + `"`, 1, 0, ".harness/spill/main-1-0-export.txt"},
-		{"sub-1", "db_query-2", text, 1, 0, ".harness/spill/sub-1-1-0-db_query-2.txt"},
+		{"sub", "db_query-2", text, 1, 0, ".harness/spill/sub-1-0-db_query-2.txt"},
+		{"sub-1", "db_query-2", text, 1, 0, ".harness/spill/sub_1_*"},
 		{"main", "../../etc/passwd", text, 1, 0, ".harness/spill/main-1-0-______etc_passwd_*"},
 		{"main/sub", "x", text, 1, 0, ".harness/spill/main_sub_*"},
 		{"main", "", text, 1, 0, ".harness/spill/main-1-0-_*"},
@@ -165,6 +166,28 @@ func TestSpillNamesOfOddToolsStayApart(t *testing.T) {
 			t.Errorf("%q and %q are both %s", name, old, p)
 		}
 		seen[p] = name
+	}
+}
+
+// Two lanes never write to one file, though their calls have the same id, turn,
+// index and tool, and however their names end.
+func TestSpillsOfTwoLanesStayApart(t *testing.T) {
+	text := strings.Repeat("line of text\n", 3000)
+	seen := map[string]string{}
+	for _, c := range []struct {
+		lane, tool  string
+		turn, index int
+	}{
+		{"main", "export", 1, 0}, {"sub", "export", 1, 0}, {"sub2", "export", 1, 0}, {"sub-2", "export", 1, 0}, {"sub_2", "export", 1, 0}, {"sub.2", "export", 1, 0},
+		{"a", "0-x", 1, 1}, {"a-1", "x", 1, 0}, {"a-1-1", "x", 0, 0}, {"a", "1-0-x", 1, 1}, {"", "x", 1, 0}, {"-", "x", 1, 0}, {"_", "x", 1, 0},
+	} {
+		r := call(c.tool, "{}", text)
+		r.Call.ID, r.Lane, r.Turn, r.Index = "call_1", c.lane, c.turn, c.index
+		_, d := one(t, "spill", bothReaders).Step(r)
+		if other, taken := seen[d.Spill.Path]; taken {
+			t.Errorf("lane %q, tool %q: %s, as %s", c.lane, c.tool, d.Spill.Path, other)
+		}
+		seen[d.Spill.Path] = fmt.Sprintf("lane %q, tool %q", c.lane, c.tool)
 	}
 }
 

@@ -13,7 +13,7 @@
 //  4. A [Log] keeps what was injected, with the digests of what the model gave and
 //     of what the caller got instead, so that an observer can prove it.
 //
-// Requests that are no turn of the loop (summaries, the final synthesis) are never
-// struck. Simulated models meet their scenario's faults by the same rules, see
+// A request that is no turn of the loop (a summary, the final synthesis) meets the
+// faults of its purpose, and those that strike every call. Simulated models meet their scenario's faults by the same rules, see
 // package sim.
 package fault

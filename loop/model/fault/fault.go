@@ -19,11 +19,12 @@ const (
 	Transport    Kind = "transport"
 	BrokenStream Kind = "broken_stream"
 	Timeout      Kind = "timeout"
-	RateLimit    Kind = "rate_limit"  // 429
-	Quota        Kind = "quota"       // 429 that does not pass
-	Server       Kind = "server"      // 503 unless Status says otherwise
-	Auth         Kind = "auth"        // 401
-	BadRequest   Kind = "bad_request" // 400
+	RateLimit    Kind = "rate_limit"       // 429
+	Quota        Kind = "quota"            // 429 that does not pass
+	Server       Kind = "server"           // 503 unless Status says otherwise
+	Auth         Kind = "auth"             // 401
+	BadRequest   Kind = "bad_request"      // 400
+	Overflow     Kind = "context_overflow" // 400: the request is too large, whatever the window
 	Slow         Kind = "slow"
 	Hang         Kind = "hang"
 )
@@ -41,8 +42,12 @@ const ErrorTook = 80 * time.Millisecond
 // Fault strikes model calls by their place, never by counting: turn and attempt
 // come with the request.
 type Fault struct {
-	Turns      []int // from 1; none = every turn
-	Attempts   []int // within the turn, from 1; none = every attempt
+	Turns    []int // from 1; none = every turn
+	Attempts []int // within the turn, from 1; none = every attempt
+	// Purpose says which calls are struck: of requests that are no turn, those of
+	// this purpose. "" = those of turns, and where neither Turns nor Attempts say
+	// which, all.
+	Purpose    model.Purpose
 	Kind       Kind
 	Status     int           // HTTP status of an error; 0 = the kind's
 	RetryAfter time.Duration // of an error; 0 = the provider does not say
@@ -64,6 +69,7 @@ var errorsOf = map[Kind]struct {
 	Server:       {model.ErrServer, 503, "service unavailable"},
 	Auth:         {model.ErrAuth, 401, "invalid key"},
 	BadRequest:   {model.ErrBadRequest, 400, "bad request"},
+	Overflow:     {model.ErrContextOverflow, 400, "the request is too large for this endpoint"},
 }
 
 // Kinds lists all kinds, sorted.
@@ -99,27 +105,30 @@ func below1(n int) bool { return n < 1 }
 // First returns the place of the first fault that strikes a request, or -1.
 // Attempt, which counts from 0 in a request, counts from 1 in a fault.
 func First(faults []Fault, seed uint64, req *model.Request) int {
-	if req.Purpose != "" {
-		return -1
-	}
 	for i := range faults {
 		f := &faults[i]
-		if hits(f.Turns, req.Turn) && hits(f.Attempts, req.Attempt+1) && (f.P == 0 || draw(seed, i, req) < f.P) {
+		if f.meant(req.Purpose) && hits(f.Turns, req.Turn) && hits(f.Attempts, req.Attempt+1) && (f.P == 0 || draw(seed, i, req) < f.P) {
 			return i
 		}
 	}
 	return -1
 }
 
+// meant reports whether requests of a purpose are struck at all.
+func (f *Fault) meant(p model.Purpose) bool {
+	return f.Purpose == p || f.Purpose == "" && len(f.Turns)+len(f.Attempts) == 0
+}
+
 func hits(list []int, n int) bool { return len(list) == 0 || slices.Contains(list, n) }
 
-// draw is a number in [0, 1) keyed by seed, fault, lane, turn and attempt: the
+// draw is a number in [0, 1) keyed by seed, fault, purpose, lane, turn and attempt: the
 // first 53 bits of a SHA-256 digest.
 func draw(seed uint64, fault int, req *model.Request) float64 {
 	b := append(make([]byte, 0, 96), "harnessbench/model/fault"...)
 	for _, n := range [...]uint64{seed, uint64(fault), uint64(req.Turn), uint64(req.Attempt)} {
 		b = binary.BigEndian.AppendUint64(b, n)
 	}
+	b = append(append(b, req.Purpose...), 0)
 	sum := sha256.Sum256(append(b, req.Lane...))
 	return float64(binary.BigEndian.Uint64(sum[:])>>11) / (1 << 53)
 }

@@ -89,6 +89,7 @@ func TestEveryKind(t *testing.T) {
 		fault.Server:       {Kind: model.ErrServer, Status: 503, Message: "service unavailable"},
 		fault.Auth:         {Kind: model.ErrAuth, Status: 401, Message: "invalid key"},
 		fault.BadRequest:   {Kind: model.ErrBadRequest, Status: 400, Message: "bad request"},
+		fault.Overflow:     {Kind: model.ErrContextOverflow, Status: 400, Message: "the request is too large for this endpoint"},
 		fault.Slow:         {Elapsed: 21 * s},
 		fault.Hang:         {Elapsed: fault.HangFor + s},
 	} {
@@ -124,7 +125,7 @@ func TestEveryKind(t *testing.T) {
 	if e := new(model.Error); !errors.As(err, &e) || e.Elapsed != 5*s || e.Kind != model.ErrContextOverflow {
 		t.Errorf("a slow refusal: %+v", err)
 	}
-	if len(fault.Kinds()) != 10 || !slices.IsSorted(fault.Kinds()) {
+	if len(fault.Kinds()) != 11 || !slices.IsSorted(fault.Kinds()) {
 		t.Errorf("%q", fault.Kinds())
 	}
 }
@@ -225,10 +226,26 @@ func TestWrapperCountsNothing(t *testing.T) {
 	if got := float64(n) / 10000; math.Abs(got-0.3) > 0.02 {
 		t.Errorf("rate %v, want 0.3", got)
 	}
-	final := request(5, 0)
-	final.Purpose = model.ForFinalSynthesis
-	if fault.First([]fault.Fault{{Kind: fault.Server}}, 1, final) >= 0 {
-		t.Error("a request that is no turn was struck")
+	for _, c := range []struct {
+		f       fault.Fault
+		purpose model.Purpose
+		struck  bool
+	}{
+		{fault.Fault{}, "", true},
+		{fault.Fault{}, model.ForSummary, true}, // every call is
+		{fault.Fault{Turns: []int{5}}, "", true},
+		{fault.Fault{Turns: []int{5}}, model.ForSummary, false},
+		{fault.Fault{Attempts: []int{1}}, model.ForSummary, false},
+		{fault.Fault{Turns: []int{5}, Purpose: model.ForSummary}, model.ForSummary, true},
+		{fault.Fault{Turns: []int{4}, Purpose: model.ForSummary}, model.ForSummary, false},
+		{fault.Fault{Purpose: model.ForSummary}, "", false},
+		{fault.Fault{Purpose: model.ForSummary}, model.ForFinalSynthesis, false},
+	} {
+		req := request(5, 0)
+		req.Purpose, c.f.Kind = c.purpose, fault.Server
+		if got := fault.First([]fault.Fault{c.f}, 1, req) == 0; got != c.struck {
+			t.Errorf("%+v, a request for %q: struck %v", c.f, c.purpose, got)
+		}
 	}
 }
 

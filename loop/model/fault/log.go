@@ -20,6 +20,7 @@ type Injection struct {
 	Lane    string
 	Turn    int           // from 1
 	Attempt int           // from 0, as in the request
+	Purpose model.Purpose // of the request; "" = a turn
 	Asked   bool          // whether the wrapped model was asked
 	Delay   time.Duration // by which the call takes longer than without the fault: declared, or waited for while its context lasted
 	Was     model.Digest  // of what the wrapped model gave; zero when it was not asked
@@ -42,14 +43,14 @@ func (l *Log) add(in Injection) {
 	l.list = append(l.list, in)
 }
 
-// Injections returns what was injected so far, ordered by lane, turn, attempt and
-// model, whatever ran beside what.
+// Injections returns what was injected so far, ordered by lane, turn, attempt, purpose
+// and model, whatever ran beside what.
 func (l *Log) Injections() []Injection {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := slices.Clone(l.list)
 	slices.SortStableFunc(out, func(a, b Injection) int {
-		return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Turn, b.Turn), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Model, b.Model))
+		return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Turn, b.Turn), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Purpose, b.Purpose), cmp.Compare(a.Model, b.Model))
 	})
 	return out
 }

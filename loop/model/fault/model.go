@@ -54,7 +54,7 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, onDelta func(m
 		return nil, err
 	}
 	f := &m.o.Faults[i]
-	in := Injection{Fault: i, Kind: f.Kind, Model: m.ID(), Lane: req.Lane, Turn: req.Turn, Attempt: req.Attempt, Delay: f.Delay()}
+	in := Injection{Fault: i, Kind: f.Kind, Model: m.ID(), Lane: req.Lane, Turn: req.Turn, Attempt: req.Attempt, Purpose: req.Purpose, Delay: f.Delay()}
 	resp, err := m.inject(ctx, f, &in, req, onDelta)
 	in.Gave = Digest(resp, err)
 	m.o.Log.add(in)

@@ -21,6 +21,7 @@ const (
 	FaultServer       = fault.Server
 	FaultAuth         = fault.Auth
 	FaultBadRequest   = fault.BadRequest
+	FaultOverflow     = fault.Overflow
 	FaultSlow         = fault.Slow
 	FaultHang         = fault.Hang
 )
@@ -35,11 +36,11 @@ func FaultKinds() []FaultKind { return fault.Kinds() }
 // A call that a fault of the scenario strikes has none of the profile's own
 // misfortunes beside it: a wrapper around the model would not know of those.
 func (m *Model) strike(req *model.Request) (time.Duration, error) {
-	if req.Purpose != "" {
-		return 0, nil
-	}
 	if i := fault.First(m.faults, m.seed, req); i >= 0 {
 		return struck(&m.faults[i])
+	}
+	if req.Purpose != "" {
+		return 0, nil
 	}
 	return m.misfortune(req)
 }
