@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
+	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/scenarios"
@@ -18,6 +19,7 @@ import (
 // ran is what one trial came to.
 type ran struct {
 	verdict string
+	reason  event.Reason
 	fired   map[string]bool // guards, in either mode
 	tokens  int64           // input, of which some may be cached, and output
 	took    time.Duration   // on the trial's clock
@@ -41,7 +43,7 @@ func run(t *testing.T, s *scenarios.Scenario, model string, set guard.Settings, 
 		t.Fatal(err)
 	}
 	u := o.End.Usage
-	r := ran{verdict: o.Overall.Verdict, fired: map[string]bool{}, took: o.End.At,
+	r := ran{verdict: o.Overall.Verdict, reason: o.End.Reason, fired: map[string]bool{}, took: o.End.At,
 		tokens: u.InputUncached + u.CacheRead + u.CacheWrite + u.Output}
 	for _, g := range o.Tally.Firings {
 		r.fired[g.Name] = true
@@ -136,7 +138,7 @@ func TestHurts(t *testing.T) {
 	})
 }
 
-// The oracle passes under the default guards, but for scenarios that show a
+// The oracle passes, and ends by itself, under the default guards, but for scenarios that show a
 // harm, which it passes without the guard; noop and spam do as lint says.
 func TestLint(t *testing.T) {
 	each(t, func(t *testing.T, s *scenarios.Scenario) {
@@ -150,8 +152,12 @@ func TestLint(t *testing.T) {
 			}
 		}
 		for model, want := range map[string]string{"sim/oracle": s.Lint.Oracle, "sim/noop": s.Lint.Noop, "sim/spam": s.Lint.Spam} {
-			if got := run(t, s, model, guards, 0).verdict; got != want {
-				t.Errorf("%s: %s, want %s", model, got, want)
+			got := run(t, s, model, guards, 0)
+			if got.verdict != want {
+				t.Errorf("%s: %s, want %s", model, got.verdict, want)
+			}
+			if model == "sim/oracle" && got.reason != event.Completed {
+				t.Errorf("%s: ends %s", model, got.reason)
 			}
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
 	"slices"
 	"sort"
@@ -124,11 +125,31 @@ func (w *world) run(c model.ToolCall) string {
 		case "write_file":
 			w.files[path] = arg("content")
 			return fmt.Sprintf("wrote %d bytes to /workspace/%s", len(arg("content")), path)
+		case "edit_file":
+			text, was := w.files[path], arg("old")
+			if strings.Count(text, was) != 1 {
+				return path + ": the old text does not occur once"
+			}
+			w.files[path] = strings.Replace(text, was, arg("new"), 1)
+			return "replaced 1 match in /workspace/" + path + " (line 1)"
+		case "list_dir":
+			return w.list(path)
 		case "grep":
 			return w.grep(path, arg("pattern"))
 		}
 	}
 	return fmt.Sprintf("unknown tool %q. did you mean another?", c.Name)
+}
+
+func (w *world) list(path string) string {
+	var out []string
+	for p := range w.files {
+		if strings.HasPrefix(p, path) {
+			out = append(out, strings.TrimPrefix(p, path+"/"))
+		}
+	}
+	sort.Strings(out)
+	return strings.Join(out, "\n")
 }
 
 func (w *world) grep(path, pattern string) string {
@@ -157,29 +178,39 @@ func (w *world) mock(t *scenarios.Tool, args map[string]any) string {
 			return "timed out after 2m0s: no result"
 		}
 	}
-	fits := func(r *scenarios.Response) bool {
-		for k, p := range r.When {
-			if !regexp.MustCompile(p).MatchString(fmt.Sprint(args[k])) {
-				return false
-			}
-		}
-		for _, c := range r.AtCall {
-			if n >= c.First && (c.Last == 0 || n <= c.Last) {
-				return true
-			}
-		}
-		return len(r.AtCall) == 0
-	}
+	var plain []*scenarios.Response // a sequence over the calls: those of one When without AtCall
 	for i := range t.Mock.Responses {
-		if r := &t.Mock.Responses[i]; fits(r) {
-			text := r.Text
-			for k, v := range args {
-				text = strings.ReplaceAll(text, "${"+k+"}", fmt.Sprint(v))
+		r := &t.Mock.Responses[i]
+		switch {
+		case !fits(r, args):
+		case len(r.AtCall) == 0:
+			if len(plain) == 0 || maps.Equal(plain[0].When, r.When) {
+				plain = append(plain, r)
 			}
-			return strings.ReplaceAll(text, "$$", "$")
+		case slices.ContainsFunc(r.AtCall, func(c scenarios.Range) bool { return n >= c.First && (c.Last == 0 || n <= c.Last) }):
+			return filled(r.Text, args)
 		}
+	}
+	if len(plain) > 0 {
+		return filled(plain[min(n, len(plain))-1].Text, args)
 	}
 	return "no response fits"
+}
+
+func fits(r *scenarios.Response, args map[string]any) bool {
+	for k, p := range r.When {
+		if !regexp.MustCompile(p).MatchString(fmt.Sprint(args[k])) {
+			return false
+		}
+	}
+	return true
+}
+
+func filled(text string, args map[string]any) string {
+	for k, v := range args {
+		text = strings.ReplaceAll(text, "${"+k+"}", fmt.Sprint(v))
+	}
+	return strings.ReplaceAll(text, "$$", "$")
 }
 
 // ReadFile, Walk and Answer make the world a subject of checks.
