@@ -71,7 +71,7 @@ func (r *run) parse() {
 		if items[i].Type == model.CallItem {
 			items[i].Call.ID = r.callID(len(r.ids))
 			r.ids = append(r.ids, items[i].Call.ID)
-			r.ops = append(r.ops, r.deps.Tools.Prepare(items[i].Call))
+			r.ops = append(r.ops, r.prepare(items[i].Call, r.resp.Finish))
 			r.batch = append(r.batch, event.ToolRequest{Call: items[i].Call})
 		}
 	}
@@ -87,6 +87,7 @@ func (r *run) parse() {
 	}
 	r.script.Append(part.Lean())
 	r.anomalies()
+	r.repaired()
 	for i := range r.batch {
 		op := &r.ops[i]
 		r.batch[i] = event.ToolRequest{Head: r.head(), Index: i, Call: r.batch[i].Call, Version: op.Version,
