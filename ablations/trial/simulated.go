@@ -12,6 +12,12 @@ import (
 // of one repetition (see RepetitionSeed). It is what a trial runs on in process,
 // and what answers for it over the wire.
 func Simulated(sc *scenarios.Scenario, profile string, luck uint64) (*sim.Model, error) {
+	return simulated(sc, profile, luck, true)
+}
+
+// simulated is Simulated; without faults for a model that has another endpoint than
+// the one which the scenario troubles.
+func simulated(sc *scenarios.Scenario, profile string, luck uint64, faults bool) (*sim.Model, error) {
 	p, ok := sim.Lookup(profile)
 	if !ok {
 		return nil, fmt.Errorf("no simulated model %q; see: harnessbench models", profile)
@@ -25,7 +31,7 @@ func Simulated(sc *scenarios.Scenario, profile string, luck uint64) (*sim.Model,
 		opts.Script = script
 	}
 	for _, f := range sc.Faults {
-		if f.Model {
+		if f.Model && faults {
 			opts.Faults = append(opts.Faults, sim.Fault{Turns: f.AtTurn, Attempts: f.AtAttempt, Kind: sim.FaultKind(f.Kind),
 				Status: f.Status, RetryAfter: f.RetryAfter, Takes: f.Takes, Message: f.Text})
 		}
