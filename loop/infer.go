@@ -51,6 +51,7 @@ func (r *run) infer() {
 			}
 			r.charge(resp.Model, resp.Usage)
 			r.emit(&event.Attempt{Head: r.head(), N: attempt, Resp: resp, Took: resp.Elapsed, Again: true})
+			r.cacheSaid(resp.Cache, resp.CacheFailed, resp.Model)
 			r.emit(fired)
 			dropped++
 			params.MaxTokens = bigger
@@ -92,7 +93,7 @@ func (r *run) heard(req *model.Request, start time.Duration, resp *model.Respons
 		merr = &model.Error{Kind: model.ErrProtocol, Message: "the model gave neither an answer nor an error"}
 	}
 	budget := req.Timeout
-	took, want := r.deps.Clock.Lapse(start, declaredBy(resp, merr), budget)
+	took, want := r.lapse(resp, merr, start, budget)
 	if budget > 0 && want > budget {
 		late := &model.Error{Kind: model.ErrDeadline, Message: "no answer within " + budget.String()}
 		switch { // it was billed all the same
@@ -190,6 +191,7 @@ func (r *run) retry(id string, attempt, errs int, e *model.Error, budget time.Du
 	expired := e.Kind == model.ErrDeadline
 	r.charge(id, e.Usage)
 	r.emit(&event.Attempt{Head: r.head(), N: attempt, Err: e, Took: e.Elapsed, Wait: wait, Again: again})
+	r.cacheSaid("", e.CacheFailed, id)
 	if fired && mode != guard.Off {
 		r.emit(r.policyFired("retry", mode, act, evidence))
 	}

@@ -82,6 +82,7 @@ func (r *run) parse() {
 	ev := &event.Response{Head: r.head(), Resp: r.resp, Part: part, Took: r.resp.Elapsed}
 	ev.Cost = r.charge(r.resp.Model, r.resp.Usage)
 	r.emit(ev)
+	r.cacheSaid(r.resp.Cache, r.resp.CacheFailed, r.resp.Model)
 	if r.late != nil {
 		r.emit(r.late)
 	}

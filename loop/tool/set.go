@@ -8,8 +8,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/harnessbench/harnessbench/loop/event"
-	"github.com/harnessbench/harnessbench/loop/guard/repair"
 	"github.com/harnessbench/harnessbench/loop/model"
 )
 
@@ -149,12 +150,17 @@ func (s *Set) Prepare(call model.ToolCall) Prepared {
 		p.Problem, p.Detail = event.ProblemUnknown, "unknown tool "+quote(call.Name)
 	case err != nil:
 		p.Problem, p.Detail = event.ProblemArguments, plainProblem+": "+err.Error()
-		p.Plain, p.Expected, p.Malformed = plainProblem, short(p.Spec.Schema, ""), !repair.Valid(call.Args)
+		p.Plain, p.Expected, p.Malformed = plainProblem, short(p.Spec.Schema, ""), !isJSON(call.Args)
 	default:
 		s.tools[i].check(&p)
 	}
 	p.Digest = callDigest(call.Name, p.Args)
 	return p
+}
+
+// isJSON reports whether a text is one JSON value, whatever else is wrong with it.
+func isJSON(text string) bool {
+	return jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true))
 }
 
 // asRecorded returns a text as model.AppendString writes it.
