@@ -22,6 +22,7 @@ type scenarioFile struct {
 	Stresses    []string        `yaml:"stresses"`
 	Controls    []string        `yaml:"controls"`
 	Hurts       []hurtFile      `yaml:"hurts"`
+	Cache       string          `yaml:"cache"`
 	Limits      limitsFile      `yaml:"limits"`
 	Tools       []toolFile      `yaml:"tools"`
 	Faults      []faultFile     `yaml:"faults"`
@@ -35,12 +36,13 @@ type scenarioFile struct {
 }
 
 type hurtFile struct {
-	Pos   strictyaml.Pos
-	Guard string                      `yaml:"guard,required"`
-	Mode  string                      `yaml:"mode"`
-	Set   map[string]*strictyaml.Node `yaml:"set"`
-	Model string                      `yaml:"model"`
-	By    string                      `yaml:"by"`
+	Pos      strictyaml.Pos
+	Guard    string                      `yaml:"guard,required"`
+	Mode     string                      `yaml:"mode"`
+	Set      map[string]*strictyaml.Node `yaml:"set"`
+	Model    string                      `yaml:"model"`
+	By       string                      `yaml:"by"`
+	Fallback []string                    `yaml:"fallback"`
 }
 
 type limitsFile struct {
@@ -303,7 +305,7 @@ func (s *Scenario) names(f *scenarioFile) error {
 func (s *Scenario) hurts(f *scenarioFile) error {
 	for i := range f.Hurts {
 		h := &f.Hurts[i]
-		out := Hurt{Guard: h.Guard, Mode: h.Mode, Model: h.Model, By: h.By, Pos: h.Pos}
+		out := Hurt{Guard: h.Guard, Mode: h.Mode, Model: h.Model, By: h.By, Fallback: h.Fallback, Pos: h.Pos}
 		switch {
 		case !namePattern.MatchString(h.Guard):
 			return h.Pos.Errorf("name a guard", "hurts: %.60q is no name", h.Guard)
@@ -407,6 +409,10 @@ func (s *Scenario) rest(f *scenarioFile) error {
 	for _, u := range f.User.Script {
 		s.User = append(s.User, Utterance{string(u.When), u.Say})
 	}
+	if f.Cache != "" && f.Cache != CacheWarm && f.Cache != CacheOther {
+		return f.Pos.Errorf("use "+CacheWarm+" or "+CacheOther, "cache: %.40q is not known", f.Cache)
+	}
+	s.Cache = f.Cache
 	s.Lint = Lint{f.Lint.Oracle, f.Lint.Noop, f.Lint.Spam}
 	for _, l := range []struct {
 		v        *string
