@@ -82,7 +82,7 @@ func (r *runner) prepare(j job) (*trial.Spec, *trial.Options, *meter) {
 	}
 	return &spec, &trial.Options{
 		Session: filepath.Join(r.o.Dir, SessionsDir, t.SessionName()), Sync: sync, Temp: r.temp, GradeTimeout: r.o.GradeTimeout,
-		Live: r.o.Live || real, Reopen: r.concurrency() > manyTrials, Provider: r.o.Provider, Wall: time.Now,
+		Live: r.o.Live || real, Reopen: r.concurrency() > manyTrials, Provider: r.o.Provider, Cache: r.o.Cache, Wall: time.Now,
 		Model: func(live model.Model) model.Model {
 			if r.o.Wrap != nil {
 				live = r.o.Wrap(t, live)
