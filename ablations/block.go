@@ -75,14 +75,14 @@ func (r *runner) prepare(j job) (*trial.Spec, *trial.Options, *meter) {
 	t := j.b.trials[j.at]
 	spec := r.spec(t)
 	real := !trial.IsSimulated(t.Model)
-	m := &meter{pool: j.b.pool, ledger: r.ledger, prices: trial.Prices(t.Model, spec.Card), real: real}
+	m := &meter{pool: j.b.pool, ledger: r.ledger, prices: spec.Prices(), real: real}
 	sync := r.o.Sync
 	if real {
 		sync = r.o.SyncReal
 	}
 	return &spec, &trial.Options{
 		Session: filepath.Join(r.o.Dir, SessionsDir, t.SessionName()), Sync: sync, Temp: r.temp, GradeTimeout: r.o.GradeTimeout,
-		Live: r.o.Live || real, Reopen: r.concurrency() > manyTrials, Provider: r.o.Provider, Wall: time.Now,
+		Live: r.o.Live || real, Reopen: r.concurrency() > manyTrials, Provider: r.o.Provider, Cache: r.o.Cache, Wall: time.Now,
 		Model: func(live model.Model) model.Model {
 			if r.o.Wrap != nil {
 				live = r.o.Wrap(t, live)
@@ -96,7 +96,8 @@ func (r *runner) prepare(j job) (*trial.Spec, *trial.Options, *meter) {
 // spec makes the trial's specification.
 func (r *runner) spec(t *design.Trial) trial.Spec {
 	s := trial.Spec{Scenario: t.Scenario, Model: t.Model, Arm: t.Arm.Name, Guards: t.Arm.Guards, Prompt: t.Arm.Prompt,
-		Repetition: t.Repetition, Seed: r.plan.Suite.Seed, Card: r.plan.Card(t.Model)}
+		Repetition: t.Repetition, Seed: r.plan.Suite.Seed, Card: r.plan.Card(t.Model),
+		Fallbacks: t.Arm.Fallback, FallbackCards: r.plan.Cards(t.Arm.Fallback)}
 	if r.plan.Suite.Coupling == design.Independent {
 		s.Salt = t.Arm.Name
 	}
@@ -181,7 +182,8 @@ func (r *runner) recall(b *block) error {
 		if b.recordings[i] = path; path == "" || b.pool == nil {
 			continue
 		}
-		prices := trial.Prices(t.Model, r.plan.Card(t.Model))
+		spec := r.spec(t)
+		prices := spec.Prices()
 		err = replayer.Answers(path, func(req *model.Request, resp *model.Response) {
 			if b.pool.offer(keyOf(req), resp) {
 				r.ledger.pay(resp.Model, resp.Usage, prices)

@@ -14,6 +14,7 @@ import (
 	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/model/cache"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/results"
 )
@@ -37,6 +38,9 @@ type RunOptions struct {
 	SyncReal    session.Sync // and those on other models, whose answers cost money and time
 	// Provider makes the models that are not simulated.
 	Provider trial.Provider
+	// Cache is what the guard response_cache reads and fills, see OpenCache; nil =
+	// nothing. It stands before sharing and budgets: a hit costs no arm anything.
+	Cache cache.Store
 	// Places says how many trials on models of a provider run at a time where
 	// nobody says how many trials do: more would only wait for each other. Nil, or
 	// 0 = as many as there are places.

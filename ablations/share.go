@@ -232,6 +232,9 @@ func (m *meter) failed(req *model.Request, e *model.Error) {
 // served notes an answer that a resumed trial took from its recording: it was
 // paid for before, and the block's other arms may have it.
 func (m *meter) served(req *model.Request, resp *model.Response) {
+	if resp.Cache == model.CacheHit { // a cache's stands before this meter
+		return
+	}
 	key := keyOf(req)
 	shared := *resp
 	if shared.Model == "" {

@@ -28,12 +28,15 @@ type Settings struct {
 	Task       string   // first user message
 	Models     []string // provider/name; the first is asked, the others are for fallback
 	Params     model.Params
-	Tools      []tool.Spec
-	Guards     guard.Settings
-	Limits     guard.Backstop
-	Window     int               // context window in tokens, 0 = unknown
-	Prices     map[string]Prices // by model id; a model without an entry has no known price
-	Extra      string            // canonical JSON object: what the surroundings froze (checks, permissions)
+	// Fallbacks are the params of Models[1:], in their order; none = those of
+	// Params under the other names.
+	Fallbacks []model.Params
+	Tools     []tool.Spec
+	Guards    guard.Settings
+	Limits    guard.Backstop
+	Window    int               // context window in tokens, 0 = unknown
+	Prices    map[string]Prices // by model id; a model without an entry has no known price
+	Extra     string            // canonical JSON object: what the surroundings froze (checks, permissions)
 	// Contract is what acceptance checks, in words for the model, a condition each.
 	// It follows from Extra, so JSON and digest do not repeat it.
 	Contract []string
@@ -64,6 +67,8 @@ func Freeze(s Settings) (Config, error) {
 		return Config{}, errors.New("loop: no model")
 	case s.Params.Model != s.Models[0]:
 		return Config{}, fmt.Errorf("loop: params name model %q, the list begins with %q", s.Params.Model, s.Models[0])
+	case len(s.Fallbacks) > 0 && !s.namesFallbacks():
+		return Config{}, errors.New("loop: the params for fallback are not those of the models after the first")
 	case s.Repetition < 0:
 		return Config{}, errors.New("loop: a negative repetition")
 	}
@@ -76,8 +81,10 @@ func Freeze(s Settings) (Config, error) {
 	if v := jsontext.Value(s.Extra); v.Kind() != '{' || !v.IsValid() {
 		return Config{}, fmt.Errorf("loop: extra is no JSON object: %.80q", s.Extra)
 	}
-	if err := checkParams(s.Params); err != nil {
-		return Config{}, err
+	for _, p := range append([]model.Params{s.Params}, s.Fallbacks...) {
+		if err := checkParams(p); err != nil {
+			return Config{}, err
+		}
 	}
 	if err := checkTools(s.Tools); err != nil {
 		return Config{}, err
@@ -86,6 +93,12 @@ func Freeze(s Settings) (Config, error) {
 	c.frozen, c.digest = true, model.Sum(c.s.appendJSON(nil))
 	c.params = c.s.Params.Digest()
 	return c, nil
+}
+
+// namesFallbacks reports whether the params for fallback are those of the models
+// after the first.
+func (s *Settings) namesFallbacks() bool {
+	return slices.EqualFunc(s.Fallbacks, s.Models[1:], func(p model.Params, id string) bool { return p.Model == id })
 }
 
 // checkParams refuses what has no JSON form or makes no sense to any provider.
@@ -144,10 +157,17 @@ func (s Settings) clone() Settings {
 		prices[k] = v
 	}
 	s.Prices = prices
-	s.Params.Temperature = clonePtr(s.Params.Temperature)
-	s.Params.TopP = clonePtr(s.Params.TopP)
-	s.Params.Seed = clonePtr(s.Params.Seed)
+	s.Params = cloneParams(s.Params)
+	s.Fallbacks = slices.Clone(s.Fallbacks)
+	for i := range s.Fallbacks {
+		s.Fallbacks[i] = cloneParams(s.Fallbacks[i])
+	}
 	return s
+}
+
+func cloneParams(p model.Params) model.Params {
+	p.Temperature, p.TopP, p.Seed = clonePtr(p.Temperature), clonePtr(p.TopP), clonePtr(p.Seed)
+	return p
 }
 
 func clonePtr[T any](p *T) *T {
@@ -188,6 +208,13 @@ func (c Config) Parts() []*model.Part {
 func (s *Settings) appendJSON(b []byte) []byte {
 	b = append(b, `{"extra":`...)
 	b = append(b, s.Extra...)
+	for i, p := range s.Fallbacks {
+		b = append(b, [...]string{`,"fallbacks":[`, ","}[min(i, 1)]...)
+		b = p.AppendJSON(b)
+		if i == len(s.Fallbacks)-1 {
+			b = append(b, ']')
+		}
+	}
 	b = append(b, `,"guards":`...)
 	b = s.Guards.AppendJSON(b)
 	b = append(b, `,"limits":{`...)

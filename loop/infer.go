@@ -20,6 +20,7 @@ import (
 // waits.
 func (r *run) infer() {
 	params := r.cfg.s.Params
+	r.turned = r.turned[:0]
 	var errs, dropped int
 	if mutant.Is("loop_retry_budget") {
 		errs = r.attempts - (r.turn - 1) // those of the turns before are still counted
@@ -38,16 +39,19 @@ func (r *run) infer() {
 		case r.err != nil:
 			return
 		case merr != nil:
-			r.retry(attempt, errs, merr, allowed.Budget)
 			errs++
+			if next := r.retry(params.Model, attempt, errs, merr, allowed.Budget); next != "" {
+				params, errs = r.paramsFor(next, params), 0
+			}
 		default:
-			bigger, again, fired := r.truncatedEmpty(dropped, params.MaxTokens, resp)
+			bigger, again, fired := r.truncatedEmpty(dropped, params, resp)
 			if !again {
 				r.resp, r.late = resp, fired
 				return
 			}
 			r.charge(resp.Model, resp.Usage)
 			r.emit(&event.Attempt{Head: r.head(), N: attempt, Resp: resp, Took: resp.Elapsed, Again: true})
+			r.cacheSaid(resp.Cache, resp.CacheFailed, resp.Model)
 			r.emit(fired)
 			dropped++
 			params.MaxTokens = bigger
@@ -89,7 +93,7 @@ func (r *run) heard(req *model.Request, start time.Duration, resp *model.Respons
 		merr = &model.Error{Kind: model.ErrProtocol, Message: "the model gave neither an answer nor an error"}
 	}
 	budget := req.Timeout
-	took, want := r.deps.Clock.Lapse(start, declaredBy(resp, merr), budget)
+	took, want := r.lapse(resp, merr, start, budget)
 	if budget > 0 && want > budget {
 		late := &model.Error{Kind: model.ErrDeadline, Message: "no answer within " + budget.String()}
 		switch { // it was billed all the same
@@ -160,29 +164,39 @@ func (r *run) asModelError(ctx context.Context, err error) *model.Error {
 	return nil
 }
 
-// retry records a failed attempt and asks the policy what to do about it.
-func (r *run) retry(attempt, errs int, e *model.Error, budget time.Duration) {
+// retry records a failed attempt and asks the policies what to do about it: ask
+// again after a wait, or another model, whose id it returns. errs is how many calls
+// of this model have failed in this turn, this one included.
+func (r *run) retry(id string, attempt, errs int, e *model.Error, budget time.Duration) (next string) {
 	policy, mode := r.guards.Retry()
-	wait, again := policy.Next(r.word("jitter", attempt), errs, e)
+	wait, again := policy.Next(r.word("jitter", attempt), errs-1, e)
 	if budget > 0 {
 		// Nobody waits longer than the session lasts: the next checkpoint ends it.
 		wait = min(wait, max(budget-e.Elapsed, 0))
 	}
 	act, evidence := "retry", fmt.Sprintf("%s, wait %s", errName(e), wait)
 	if !again {
-		act, evidence = "give_up", fmt.Sprintf("%s after %d attempts", errName(e), errs+1)
+		act, evidence = "give_up", fmt.Sprintf("%s after %d attempts", errName(e), errs)
 	}
-	fired := again || mode == guard.Enforce && errs > 0 && guard.Retryable(e)
+	fired := again || mode == guard.Enforce && errs > 1 && guard.Retryable(e)
 	if mode != guard.Enforce {
 		wait, again = 0, false
+	}
+	next, turns := r.nextModel(id, errs, !again, e)
+	if next != "" {
+		fired, wait, again = fired && act == "give_up", 0, true
 	}
 	// A call cut by the session's own time is no case for a policy: the guards
 	// say so at the next checkpoint.
 	expired := e.Kind == model.ErrDeadline
-	r.charge(r.cfg.s.Params.Model, e.Usage)
+	r.charge(id, e.Usage)
 	r.emit(&event.Attempt{Head: r.head(), N: attempt, Err: e, Took: e.Elapsed, Wait: wait, Again: again})
+	r.cacheSaid("", e.CacheFailed, id)
 	if fired && mode != guard.Off {
 		r.emit(r.policyFired("retry", mode, act, evidence))
+	}
+	if turns != nil {
+		r.emit(turns)
 	}
 	switch {
 	case again:
@@ -197,6 +211,7 @@ func (r *run) retry(attempt, errs int, e *model.Error, budget time.Duration) {
 	default:
 		r.fail(event.ModelError, errName(e))
 	}
+	return next
 }
 
 func errName(e *model.Error) string {
@@ -209,12 +224,13 @@ func errName(e *model.Error) string {
 
 // truncatedEmpty asks its policy whether an answer is dropped and asked again.
 // fired is what to record after the answer's own event; nil = nothing.
-func (r *run) truncatedEmpty(used, cur int, resp *model.Response) (bigger int, again bool, fired *event.Guard) {
+func (r *run) truncatedEmpty(used int, params model.Params, resp *model.Response) (bigger int, again bool, fired *event.Guard) {
 	policy, mode := r.guards.TruncatedEmpty()
+	cur := params.MaxTokens
 	if mode == guard.Off || !policy.Applies(resp) {
 		return cur, false, nil
 	}
-	bigger, again = policy.Next(used, r.cfg.s.Params.MaxTokens, cur, resp)
+	bigger, again = policy.Next(used, r.cfg.maxTokensOf(params.Model), cur, resp)
 	if !again {
 		return cur, false, nil
 	}

@@ -311,7 +311,7 @@ func TestCallsAreNumberedATool(t *testing.T) {
 		got = append(got, fmt.Sprint(op.Name, op.Turn, op.Index, op.Nth))
 		return tool.Result{Outcome: event.Success, Text: fmt.Sprint(len(got))}
 	}
-	m := answers(calls("a", "b", "a", "nope"), calls("a", "a {", "b"), say("done"))
+	m := answers(calls("a", "b", "a", "nope"), calls("a", `a {"x":`, "b"), say("done"))
 	tr := newTrial(t, m, []tool.Tool{newTool("a", event.Read, count), newTool("b", event.Read, count)}, guard.ProfileDefault)
 	tr.wantEnd(t, event.Completed)
 	wantLines(t, got, "a1 0 0", "b1 1 0", "a1 2 1", "a2 0 2", "b2 2 1")

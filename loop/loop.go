@@ -94,7 +94,9 @@ type run struct {
 
 	// of the turn
 	resp     *model.Response
-	late     *event.Guard // a policy's firing in shadow, to be recorded after the answer
+	late     *event.Guard   // a policy's firing in shadow, to be recorded after the answer
+	turned   []string       // models that fallback turned to
+	mended   []*event.Guard // firings of argument_repair, likewise
 	ids      []string
 	batch    []event.ToolRequest
 	ops      []tool.Prepared

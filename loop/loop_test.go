@@ -105,7 +105,7 @@ func TestNoPlaceToSpillTo(t *testing.T) {
 }
 
 func TestEveryRequestGetsOneResultInItsSlot(t *testing.T) {
-	m := answers(calls("nope", "look", "look {", "nope2 []", "look"), say("done"))
+	m := answers(calls("nope", "look", `look {"x":`, "nope2 []", "look"), say("done"))
 	tr := newTrial(t, m, []tool.Tool{ok("look", event.Read, "seen")}, guard.ProfileDefault)
 	end := tr.wantEnd(t, event.Completed)
 	wantLines(t, tr.sink.only("result"), "result 0 unknown_or_disabled_tool", "result 1 success", "result 2 validation_failed",

@@ -71,7 +71,7 @@ func (r *run) parse() {
 		if items[i].Type == model.CallItem {
 			items[i].Call.ID = r.callID(len(r.ids))
 			r.ids = append(r.ids, items[i].Call.ID)
-			r.ops = append(r.ops, r.deps.Tools.Prepare(items[i].Call))
+			r.ops = append(r.ops, r.prepare(items[i].Call, r.resp.Finish))
 			r.batch = append(r.batch, event.ToolRequest{Call: items[i].Call})
 		}
 	}
@@ -82,11 +82,13 @@ func (r *run) parse() {
 	ev := &event.Response{Head: r.head(), Resp: r.resp, Part: part, Took: r.resp.Elapsed}
 	ev.Cost = r.charge(r.resp.Model, r.resp.Usage)
 	r.emit(ev)
+	r.cacheSaid(r.resp.Cache, r.resp.CacheFailed, r.resp.Model)
 	if r.late != nil {
 		r.emit(r.late)
 	}
 	r.script.Append(part.Lean())
 	r.anomalies()
+	r.repaired()
 	for i := range r.batch {
 		op := &r.ops[i]
 		r.batch[i] = event.ToolRequest{Head: r.head(), Index: i, Call: r.batch[i].Call, Version: op.Version,

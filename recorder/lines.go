@@ -73,7 +73,14 @@ func (e *Encoder) response(ev *event.Response) error {
 	e.inStrIf("finish", string(ev.Resp.Finish))
 	e.answer(ev.Resp.Usage, ev.Took.Microseconds())
 	e.answeredBy(ev.Resp.Model)
+	e.cached(ev.Resp.Cache, ev.Resp.CacheFailed)
 	return nil
+}
+
+// cached writes what a response cache had to do with a call.
+func (e *Encoder) cached(use model.CacheUse, failed string) {
+	e.inStrIf("cache", string(use))
+	e.inStrIf("cache_failed", failed)
 }
 
 // answer writes what a call cost in tokens and time.
@@ -121,6 +128,7 @@ func (e *Encoder) attempt(ev *event.Attempt) error {
 	case ev.Err != nil:
 		e.modelError(ev.Err)
 		e.answer(ev.Err.Usage, ev.Took.Microseconds())
+		e.cached("", ev.Err.CacheFailed)
 	case ev.Resp != nil:
 		if err := e.items(ev.Resp.Items); err != nil {
 			return err
@@ -128,6 +136,7 @@ func (e *Encoder) attempt(ev *event.Attempt) error {
 		e.inStrIf("finish", string(ev.Resp.Finish))
 		e.answer(ev.Resp.Usage, ev.Took.Microseconds())
 		e.answeredBy(ev.Resp.Model)
+		e.cached(ev.Resp.Cache, ev.Resp.CacheFailed)
 	default:
 		return errors.New("it has neither error nor answer")
 	}

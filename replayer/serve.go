@@ -77,6 +77,9 @@ func (r *replay) recorded(req *model.Request) (resp *model.Response, err error, 
 // answered counts an answer that came from the tape, and tells who wants to know.
 func (r *replay) answered(req *model.Request, resp *model.Response, merr *model.Error) {
 	r.answers++
+	if resp != nil && resp.Model == "" {
+		resp.Model = r.header.Model // whichever model was asked
+	}
 	if merr != nil && merr.Kind == model.ErrCancelled {
 		r.cancel()
 	}

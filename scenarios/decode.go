@@ -22,6 +22,7 @@ type scenarioFile struct {
 	Stresses    []string        `yaml:"stresses"`
 	Controls    []string        `yaml:"controls"`
 	Hurts       []hurtFile      `yaml:"hurts"`
+	Cache       string          `yaml:"cache"`
 	Limits      limitsFile      `yaml:"limits"`
 	Tools       []toolFile      `yaml:"tools"`
 	Faults      []faultFile     `yaml:"faults"`
@@ -32,15 +33,6 @@ type scenarioFile struct {
 	Graders     gradersFile     `yaml:"graders"`
 	Lint        lintFile        `yaml:"lint"`
 	Generate    []namedGenerate `yaml:"generate"`
-}
-
-type hurtFile struct {
-	Pos   strictyaml.Pos
-	Guard string                      `yaml:"guard,required"`
-	Mode  string                      `yaml:"mode"`
-	Set   map[string]*strictyaml.Node `yaml:"set"`
-	Model string                      `yaml:"model"`
-	By    string                      `yaml:"by"`
 }
 
 type limitsFile struct {
@@ -300,32 +292,6 @@ func (s *Scenario) names(f *scenarioFile) error {
 	return nil
 }
 
-func (s *Scenario) hurts(f *scenarioFile) error {
-	for i := range f.Hurts {
-		h := &f.Hurts[i]
-		out := Hurt{Guard: h.Guard, Mode: h.Mode, Model: h.Model, By: h.By, Pos: h.Pos}
-		switch {
-		case !namePattern.MatchString(h.Guard):
-			return h.Pos.Errorf("name a guard", "hurts: %.60q is no name", h.Guard)
-		case h.By != "" && !slices.Contains(HurtKinds, h.By):
-			return h.Pos.Errorf("use "+strings.Join(HurtKinds, ", "), "hurts: it cannot show by %.40q", h.By)
-		case h.Mode == "" && len(h.Set) == 0:
-			return h.Pos.Errorf("say with mode or set what is set badly", "hurts: %s is set as it always is", h.Guard)
-		}
-		for name, n := range h.Set {
-			if out.Set == nil {
-				out.Set = map[string]string{}
-			}
-			if n.Kind == strictyaml.Map || n.Kind == strictyaml.List || n.Kind == strictyaml.Null {
-				return n.Errorf("write a number, a size or a duration", "hurts: %.60q is no setting", name)
-			}
-			out.Set[name] = n.Value
-		}
-		s.Hurts = append(s.Hurts, out)
-	}
-	return nil
-}
-
 func (s *Scenario) limits(f *scenarioFile) error {
 	l := f.Limits
 	bad := func(what string, most int64) error {
@@ -407,6 +373,10 @@ func (s *Scenario) rest(f *scenarioFile) error {
 	for _, u := range f.User.Script {
 		s.User = append(s.User, Utterance{string(u.When), u.Say})
 	}
+	if f.Cache != "" && f.Cache != CacheWarm && f.Cache != CacheOther {
+		return f.Pos.Errorf("use "+CacheWarm+" or "+CacheOther, "cache: %.40q is not known", f.Cache)
+	}
+	s.Cache = f.Cache
 	s.Lint = Lint{f.Lint.Oracle, f.Lint.Noop, f.Lint.Spam}
 	for _, l := range []struct {
 		v        *string

@@ -22,7 +22,9 @@
 //	tags: [files]                   # harms = shows what a guard costs
 //	stresses: [stuck]               # guards that should fire
 //	controls: [spill]               # guards that must not
-//	hurts: [{guard: stuck, set: {abort: 2}, model: sim/oracle, by: fail}]  # bad settings; by fail, tokens or time
+//	hurts: [{guard: stuck, set: {abort: 2}, model: sim/oracle, by: fail}]  # bad settings; by fail, tokens or time;
+//	                                # of fallback also the models: fallback: [sim/weak]
+//	cache: warm                     # fills the response cache by a trial before; other = by the next repetition
 //	limits: {turns: 16, tool_calls: 64, tokens: 200000, cost_usd: 1, wall: 10m, context_window: 16000, max_tokens: 1024}
 //	tools:
 //	- read_file                     # a built-in tool

@@ -20,6 +20,7 @@ type Scenario struct {
 	Stresses []string // guards that should fire, each where no other guard has dealt with the cause before it
 	Controls []string // guards that must not fire
 	Hurts    []Hurt   // bad settings that this scenario shows the price of
+	Cache    string   // how the response cache stands before a trial: "" = as the run has it, else CacheWarm or CacheOther
 
 	Instruction string // the task, as the model reads it
 	Files       []File // the workspace at the start, sorted by path
@@ -59,8 +60,29 @@ type Hurt struct {
 	Set   map[string]string // parameters, as suites spell them
 	Model string            // simulated model; empty = sim/oracle
 	By    string            // how it shows, see HurtKinds; empty = fail
-	Pos   strictyaml.Pos
+	// Fallback are the models for the guard fallback; none = FallbackModels.
+	Fallback []string
+	Pos      strictyaml.Pos
 }
+
+// FallbackModels are the models for the guard fallback where a scenario is proved
+// and names none.
+var FallbackModels = []string{"sim/oracle"}
+
+// Fallbacks are the models for the guard fallback.
+func (h *Hurt) Fallbacks() []string {
+	if len(h.Fallback) > 0 {
+		return h.Fallback
+	}
+	return FallbackModels
+}
+
+// How a scenario has the response cache filled before each trial in which the guard
+// is on: by an unrecorded run of the trial itself, or of its next repetition.
+const (
+	CacheWarm  = "warm"
+	CacheOther = "other"
+)
 
 // HurtKinds are the ways in which a bad setting shows: the verdict is fail, or the
 // session takes at least half as many tokens, or half as much time, again.

@@ -170,7 +170,7 @@ func (c *checker) hurts() error {
 		if err != nil {
 			return err
 		}
-		worse, err := c.run(m, bad, 0)
+		worse, err := c.run(m, bad, 0, h.Fallbacks()...)
 		if err != nil {
 			return err
 		}

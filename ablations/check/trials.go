@@ -17,6 +17,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder/session"
+	"github.com/harnessbench/harnessbench/scenarios"
 )
 
 // result is what one trial came to.
@@ -49,12 +50,12 @@ func (c *checker) begin() error {
 }
 
 // run runs a trial, once however often it is asked for.
-func (c *checker) run(profile string, set guard.Settings, rep int) (*result, error) {
-	key := fmt.Sprintf("%s %d %s", profile, rep, set.AppendJSON(nil))
+func (c *checker) run(profile string, set guard.Settings, rep int, fallbacks ...string) (*result, error) {
+	key := fmt.Sprintf("%s %d %q %s", profile, rep, fallbacks, set.AppendJSON(nil))
 	if r, ok := c.ran[key]; ok {
 		return r, nil
 	}
-	r, err := c.again(profile, set, rep)
+	r, err := c.again(profile, set, rep, fallbacks...)
 	if err == nil {
 		c.ran[key] = r
 	}
@@ -62,11 +63,14 @@ func (c *checker) run(profile string, set guard.Settings, rep int) (*result, err
 }
 
 // again runs a trial whether it was run before or not.
-func (c *checker) again(profile string, set guard.Settings, rep int) (*result, error) {
+func (c *checker) again(profile string, set guard.Settings, rep int, fallbacks ...string) (*result, error) {
+	if fallbacks == nil {
+		fallbacks = scenarios.FallbackModels
+	}
 	if err := c.ctx.Err(); err != nil {
 		return nil, context.Cause(c.ctx)
 	}
-	spec := trial.Spec{Scenario: c.sc, Model: profile, Arm: "check", Guards: set, Repetition: rep, Seed: 1}
+	spec := trial.Spec{Scenario: c.sc, Model: profile, Arm: "check", Guards: set, Repetition: rep, Seed: 1, Fallbacks: fallbacks}
 	path := filepath.Join(c.dir, "check"+session.Suffix)
 	w := &witness{spec: &spec, ctx: c.ctx}
 	o, err := trial.Run(c.ctx, spec, trial.Options{Session: path, Sync: session.SyncNever, Overwrite: true,

@@ -13,21 +13,23 @@ import (
 // ArmSpec is one arm as written: a profile with changes.
 type ArmSpec struct {
 	strictyaml.Pos
-	Name    string                      `yaml:"name,required" doc:"stands in tables and file names"`
-	Profile string                      `yaml:"profile" doc:"the settings that guards changes; default default" enum:"none|default|full"`
-	Guards  map[string]*strictyaml.Node `yaml:"guards" doc:"guard: a mode (enforce, shadow, off), or a mapping of mode and parameters"`
-	Prompt  *Prompt                     `yaml:"prompt" doc:"system prompt instead of the standard one"`
-	Expect  *Expect                     `yaml:"expect" doc:"what a guard has to do in the arm's trials, which are those of the scenarios that stress it, or control it"`
-	Models  []string                    `yaml:"models" doc:"the models that this arm runs on; default: all of the suite"`
+	Name     string                      `yaml:"name,required" doc:"stands in tables and file names"`
+	Profile  string                      `yaml:"profile" doc:"the settings that guards changes; default default" enum:"none|default|full"`
+	Guards   map[string]*strictyaml.Node `yaml:"guards" doc:"guard: a mode (enforce, shadow, off), or a mapping of mode and parameters"`
+	Prompt   *Prompt                     `yaml:"prompt" doc:"system prompt instead of the standard one"`
+	Expect   *Expect                     `yaml:"expect" doc:"what a guard has to do in the arm's trials, which are those of the scenarios that stress it, or control it"`
+	Models   []string                    `yaml:"models" doc:"the models that this arm runs on; default: all of the suite"`
+	Fallback []string                    `yaml:"fallback" doc:"the models that the guard fallback may turn to, in their order; default: the suite's"`
 }
 
 // Arm is one harness configuration under test.
 type Arm struct {
-	Name   string
-	Guards guard.Settings
-	Prompt string   // system prompt; empty = the standard one
-	Models []string // the models that it runs on; nil = all of the suite
-	Levels []Level  // of a factorial design's arm: where it stands
+	Name     string
+	Guards   guard.Settings
+	Prompt   string   // system prompt; empty = the standard one
+	Models   []string // the models that it runs on; nil = all of the suite
+	Fallback []string // the models that the guard fallback may turn to
+	Levels   []Level  // of a factorial design's arm: where it stands
 	// Expect is what a guard has to do here; nil = nothing is expected. Scenarios are
 	// the ids of those that the arm runs on then; a plan fills them in.
 	Expect    *Expect
@@ -86,7 +88,7 @@ func (a *Arm) On(model string) bool { return a.Models == nil || slices.Contains(
 
 // same reports whether two arms configure the same harness.
 func (a *Arm) same(b *Arm) bool {
-	return len(guard.Differ(a.Guards, b.Guards)) == 0 && a.Prompt == b.Prompt && (a.Expect == nil) == (b.Expect == nil) && (a.Expect == nil || *a.Expect == *b.Expect) && slices.Equal(a.Models, b.Models)
+	return len(guard.Differ(a.Guards, b.Guards)) == 0 && a.Prompt == b.Prompt && (a.Expect == nil) == (b.Expect == nil) && (a.Expect == nil || *a.Expect == *b.Expect) && slices.Equal(a.Models, b.Models) && slices.Equal(a.Fallback, b.Fallback)
 }
 
 // build makes the arm. folder is where prompt files begin.
@@ -118,7 +120,7 @@ func (a *ArmSpec) build(folder string) (Arm, error) {
 			return Arm{}, err
 		}
 	}
-	return Arm{Name: a.Name, Guards: set, Prompt: prompt, Expect: a.Expect, Models: slices.Clone(a.Models)}, nil
+	return Arm{Name: a.Name, Guards: set, Prompt: prompt, Expect: a.Expect, Models: slices.Clone(a.Models), Fallback: slices.Clone(a.Fallback)}, nil
 }
 
 // applyNode sets one guard from YAML: a mode, or a mapping of mode and

@@ -61,6 +61,10 @@ func CurrentTrial(suite string) (func(*session.Header) (*trial.Spec, error), err
 		if spec.Card, err = trial.RecordedCard(h); err != nil {
 			return nil, err
 		}
+		spec.Fallbacks = arm.Fallback
+		if _, spec.FallbackCards, err = trial.RecordedFallbacks(h); err != nil {
+			return nil, err
+		}
 		if s.Coupling == Independent {
 			spec.Salt = arm.Name // as the runner does
 		}

@@ -61,7 +61,7 @@ func (s *Suite) Expand() ([]Arm, []Comparison, error) {
 		}
 		e.arms = append(e.arms, a)
 	}
-	for _, step := range []func() error{e.design, e.names, e.declared, e.shadow} {
+	for _, step := range []func() error{e.design, e.fallback, e.names, e.declared, e.shadow} {
 		if err := step(); err != nil {
 			return nil, nil, err
 		}

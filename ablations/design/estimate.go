@@ -143,7 +143,8 @@ func Duration(seconds float64, longest time.Duration, concurrency int) time.Dura
 // call, so the last call may go beyond them.
 func (p *Plan) worstOf(t *Trial) Need {
 	sc, g := t.Scenario, t.Arm.Guards
-	maxTokens, size := p.bounds(sc, t.Model)
+	models := p.askedBy(t)
+	maxTokens, size := p.mostOf(sc, models)
 	turns, tokens, cost, wall := caps(sc, g)
 	attempts := int64(1)
 	if g.Mode("retry") == guard.Enforce {
@@ -159,7 +160,7 @@ func (p *Plan) worstOf(t *Trial) Need {
 			output *= g.Param("truncated_empty", "factor_cap")
 		}
 	}
-	calls := float64(turns) * float64(attempts)
+	calls := float64(turns) * float64(attempts) * float64(len(models))
 	out := Need{Calls: &calls, Seconds: new(wall.Seconds())}
 	window := float64(size)
 	if window == 0 {
@@ -172,12 +173,15 @@ func (p *Plan) worstOf(t *Trial) Need {
 		in = min(in, max(0, most-answers))
 	}
 	out.Tokens = new(in + answers)
-	price, known := p.price(t.Model)
-	if !known {
-		return out
+	perIn, perOut := 0.0, 0.0
+	for _, m := range models { // the dearest of them
+		price, known := p.price(m)
+		if !known {
+			return out
+		}
+		perIn = max(perIn, float64(max(*price.Input, *price.CacheRead, *price.CacheWrite))/1e12)
+		perOut = max(perOut, perIn, float64(*price.Output)/1e12) // the dearest mix of the two, whatever the price list
 	}
-	perIn := float64(max(*price.Input, *price.CacheRead, *price.CacheWrite)) / 1e12
-	perOut := max(perIn, float64(*price.Output)/1e12) // the dearest mix of the two, whatever the price list
 	usd := in*perIn + answers*perOut
 	if cost > 0 {
 		usd = min(usd, float64(cost)/1e6+window*perIn+float64(output)*perOut)

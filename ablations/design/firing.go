@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/scenarios"
 )
 
 // trapModel is the simulated model that falls into a guard's trap.
@@ -49,10 +50,14 @@ func (e *expansion) firing(d *Design, base Arm) error {
 		if err != nil {
 			return d.Errorf("see: harnessbench guards", "%v", err)
 		}
+		var others []string
+		if name == "fallback" {
+			others = scenarios.FallbackModels
+		}
 		e.arms = append(e.arms,
-			Arm{Name: "trap-" + name, Guards: with, Prompt: base.Prompt, Models: []string{trapModel(name)}, Expect: &Expect{Guard: name, Fires: Always}},
-			Arm{Name: "alone-" + name, Guards: alone, Prompt: base.Prompt, Models: []string{trapModel(name)}, Expect: &Expect{Guard: name, Fires: Always}},
-			Arm{Name: "control-" + name, Guards: with, Prompt: base.Prompt, Models: append([]string{trapModel(name)}, watchers...), Expect: &Expect{Guard: name, Fires: Never}})
+			Arm{Name: "trap-" + name, Guards: with, Prompt: base.Prompt, Models: []string{trapModel(name)}, Fallback: others, Expect: &Expect{Guard: name, Fires: Always}},
+			Arm{Name: "alone-" + name, Guards: alone, Prompt: base.Prompt, Models: []string{trapModel(name)}, Fallback: others, Expect: &Expect{Guard: name, Fires: Always}},
+			Arm{Name: "control-" + name, Guards: with, Prompt: base.Prompt, Models: append([]string{trapModel(name)}, watchers...), Fallback: others, Expect: &Expect{Guard: name, Fires: Never}})
 	}
 	return nil
 }

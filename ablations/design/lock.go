@@ -104,12 +104,13 @@ type LockPrompt struct {
 
 // LockArm is one arm with every guard setting, as canonical JSON.
 type LockArm struct {
-	Name   string   `yaml:"name"`
-	Guards string   `yaml:"guards"`
-	Prompt string   `yaml:"prompt,omitempty"` // digest of its system prompt
-	Models []string `yaml:"models,omitempty"` // none = all
-	Levels []Level  `yaml:"levels,omitempty"` // of a factorial design
-	Expect *Expect  `yaml:"expect,omitempty"`
+	Name     string   `yaml:"name"`
+	Guards   string   `yaml:"guards"`
+	Prompt   string   `yaml:"prompt,omitempty"`   // digest of its system prompt
+	Models   []string `yaml:"models,omitempty"`   // none = all
+	Fallback []string `yaml:"fallback,omitempty"` // the models that the guard fallback may turn to
+	Levels   []Level  `yaml:"levels,omitempty"`   // of a factorial design
+	Expect   *Expect  `yaml:"expect,omitempty"`
 	// Scenarios are the ids of those that an arm with an expectation runs on.
 	Scenarios []string `yaml:"scenarios,omitempty"`
 	Digest    string   `yaml:"digest,omitempty"` // over guards and prompt
@@ -120,7 +121,7 @@ func (p *Plan) Lock() Lock {
 	s := p.Suite
 	l := Lock{Schema: LockSchema, Name: s.Name, Suite: s.Digest, Seed: s.Seed, Repetitions: s.Repetitions,
 		Concurrency: s.Concurrency, Coupling: s.Coupling, Errors: s.Errors.Allow, Models: s.Models,
-		Prices: lockPrices(s.Models), ModelsFile: s.cards.lock(s.Models), Comparisons: p.Comparisons, Gates: s.Gates, Factors: p.Factors}
+		Prices: lockPrices(s.Asked()), ModelsFile: s.cards.lock(s.Asked()), Comparisons: p.Comparisons, Gates: s.Gates, Factors: p.Factors}
 	if x := s.Limits; x != (Limits{Pos: x.Pos}) {
 		l.Limits = &LockLimits{Turns: x.Turns, ToolCalls: x.ToolCalls, Tokens: x.Tokens, CostMicroUSD: x.CostMicroUSD}
 		if x.Wall > 0 {
@@ -144,7 +145,7 @@ func (p *Plan) Lock() Lock {
 		if text == "" {
 			text = trial.SystemPrompt
 		}
-		arm := LockArm{Name: a.Name, Guards: string(a.Guards.AppendJSON(nil)), Prompt: hexDigest(text), Models: a.Models, Levels: a.Levels, Expect: a.Expect, Scenarios: a.Scenarios}
+		arm := LockArm{Name: a.Name, Guards: string(a.Guards.AppendJSON(nil)), Prompt: hexDigest(text), Models: a.Models, Levels: a.Levels, Fallback: a.Fallback, Expect: a.Expect, Scenarios: a.Scenarios}
 		arm.Digest = arm.digest()
 		if !known[arm.Prompt] {
 			known[arm.Prompt] = true
@@ -155,9 +156,14 @@ func (p *Plan) Lock() Lock {
 	return l
 }
 
-// digest covers what an arm does: its guards and its prompt.
+// digest covers what an arm does: its guards, its prompt, and its models for
+// fallback if there are any.
 func (a *LockArm) digest() string {
-	return hexDigest("harnessbench/arm/1\n" + a.Guards + "\n" + a.Prompt)
+	text := "harnessbench/arm/1\n" + a.Guards + "\n" + a.Prompt
+	for _, m := range a.Fallback {
+		text += "\nfallback " + m
+	}
+	return hexDigest(text)
 }
 
 func hexDigest(s string) string {

@@ -49,7 +49,7 @@ func PlanFromLock(l Lock, dir string) (*Plan, error) {
 		p.Scenarios = append(p.Scenarios, s.tighten(sc))
 		p.sources = append(p.sources, ls.Source)
 	}
-	if want := lockPrices(l.Models); l.Prices != nil && *l.Prices != *want {
+	if want := lockPrices(s.Asked()); l.Prices != nil && *l.Prices != *want {
 		return nil, fmt.Errorf("prices changed since the run began: the lock's are of %s, those of this version of %s; use the version that began it", l.Prices.Date, want.Date)
 	}
 	if err := p.finish(); err != nil {
@@ -84,6 +84,16 @@ func (l *Lock) suite(dir string) (*Suite, error) {
 			return nil, fmt.Errorf("the lock of run %s was changed by hand: %.60q names no model", s.Name, m)
 		}
 	}
+	var lists [][]string
+	for i := range l.Arms {
+		for _, m := range l.Arms[i].Fallback {
+			if !isModel(m) {
+				return nil, fmt.Errorf("the lock of run %s was changed by hand: %.60q names no model", s.Name, m)
+			}
+		}
+		lists = append(lists, l.Arms[i].Fallback)
+	}
+	s.others = s.onlyFallback(lists)
 	return s, nil
 }
 
@@ -113,7 +123,7 @@ func (l *Lock) ArmList() ([]Arm, error) {
 		if text == trial.SystemPrompt {
 			text = ""
 		}
-		out = append(out, Arm{Name: la.Name, Guards: set, Prompt: text, Models: la.Models, Levels: la.Levels, Expect: la.Expect, Scenarios: la.Scenarios})
+		out = append(out, Arm{Name: la.Name, Guards: set, Prompt: text, Models: la.Models, Levels: la.Levels, Fallback: la.Fallback, Expect: la.Expect, Scenarios: la.Scenarios})
 	}
 	return out, nil
 }

@@ -25,13 +25,16 @@ type cards struct {
 func (s *Suite) Use(f *models.File) (*models.File, error) {
 	c := &cards{date: f.Date, source: f.Source, byID: map[string]models.Model{}}
 	used := &models.File{Schema: f.Schema, Date: f.Date, Source: f.Source}
-	for i, id := range s.Models {
+	for i, id := range s.Asked() {
 		if trial.IsSimulated(id) {
 			continue
 		}
 		e, err := f.Find(id)
 		if err != nil {
-			at := s.at("models", i)
+			at := s.at("fallback")
+			if i < len(s.Models) {
+				at = s.at("models", i)
+			}
 			return nil, at.Errorf("correct it, or add it to the models file, see docs/models.md; simulated models are: harnessbench models", "%v", err)
 		}
 		c.byID[id] = e.Model
@@ -149,7 +152,7 @@ func (p *Plan) Same(f *models.File) error {
 	if _, err := other.Use(f); err != nil {
 		return err
 	}
-	was, is := p.Suite.cards.lock(p.Suite.Models), other.cards.lock(p.Suite.Models)
+	was, is := p.Suite.cards.lock(p.Suite.Asked()), other.cards.lock(p.Suite.Asked())
 	if was == nil || is == nil {
 		return nil
 	}

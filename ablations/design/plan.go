@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/results"
 	"github.com/harnessbench/harnessbench/scenarios"
@@ -200,10 +199,12 @@ func (p *Plan) checkNames() error {
 // that what cannot run is refused before anything runs: an unknown model or tool,
 // a mistake in an oracle script, a cost budget on a model without a price.
 func (p *Plan) check() error {
-	for _, m := range p.Suite.Models {
+	for _, m := range p.Suite.Asked() {
 		if _, known := p.price(m); !known && p.Suite.Budgets.Money() {
 			return p.Suite.Budgets.Errorf("remove the budget in USD, or give the model a price", "the price of %s is unknown", m)
 		}
+	}
+	for _, m := range p.Suite.Models {
 		on := p.armsOn(m)
 		if len(on) == 0 {
 			continue
@@ -232,7 +233,7 @@ func (p *Plan) try(sc *scenarios.Scenario, model string, a *Arm) error {
 			return fmt.Errorf("%s: stresses and controls name guards, and there is no guard %q; there are %s", sc.Source, name, strings.Join(guard.Names(), ", "))
 		}
 	}
-	spec := trial.Spec{Scenario: sc, Model: model, Arm: a.Name, Guards: a.Guards, Prompt: a.Prompt, Seed: p.Suite.Seed, Card: p.Card(model)}
+	spec := p.spec(&Trial{Scenario: sc, Model: model, Arm: *a})
 	if _, err := spec.Rebuilt(); err != nil || spec.Card != nil {
 		return err // where a model of the models file is reached is looked up by who runs it
 	}

@@ -27,6 +27,7 @@ type Suite struct {
 	Tags        []string     `yaml:"tags" doc:"keep only scenarios that have one of these tags"`
 	ExcludeTags []string     `yaml:"exclude_tags" doc:"drop scenarios that have one of these tags"`
 	Models      []string     `yaml:"models" doc:"provider/name; default: those that arms and factors name"`
+	Fallback    []string     `yaml:"fallback" doc:"the models that the guard fallback may turn to, in their order, in arms that name none"`
 	Arms        []ArmSpec    `yaml:"arms" doc:"harness configurations, each a profile with changes"`
 	Design      *Design      `yaml:"design" doc:"how more arms are made: explicit (none), or a mapping with kind"`
 	Factors     []Factor     `yaml:"factors" doc:"what one-at-a-time, full-factorial and fractional vary"`
@@ -45,6 +46,7 @@ type Suite struct {
 
 	node   *strictyaml.Node // the file, for places of mistakes
 	folder string           // where relative scenarios and prompts begin
+	others []string         // models that only a fallback asks, sorted
 	cards  *cards           // of models that are not simulated; nil = none was looked up
 }
 
@@ -150,7 +152,7 @@ func (s *Suite) check() error {
 	for _, list := range []struct {
 		key, what string
 		names     []string
-	}{{"scenarios", "scenarios", s.Scenarios}, {"tags", "tag", s.Tags}, {"exclude_tags", "tag", s.ExcludeTags}, {"models", "model", s.Models}} {
+	}{{"scenarios", "scenarios", s.Scenarios}, {"tags", "tag", s.Tags}, {"exclude_tags", "tag", s.ExcludeTags}, {"models", "model", s.Models}, {"fallback", "model", s.Fallback}} {
 		if i := firstDuplicate(list.names); i >= 0 {
 			return s.at(list.key, i).Errorf("name it once", "the %s %.60q stand twice", list.what, list.names[i])
 		}
@@ -160,7 +162,10 @@ func (s *Suite) check() error {
 			return s.at("exclude_tags", i).Errorf("remove it from one", "the tag %.60q is wanted and excluded", tag)
 		}
 	}
-	return s.checkModels()
+	if err := s.checkModels(); err != nil {
+		return err
+	}
+	return s.checkFallback()
 }
 
 // checkModels gathers the models that arms and factors name, or holds them

@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -37,11 +36,14 @@ func ProviderOf(id string) string {
 	return provider
 }
 
-// params are those of the scenario and of the model's card: of two bounds the
+// params are those of the trial's model.
+func (s *Spec) params() model.Params { return s.paramsOf(s.Model) }
+
+// paramsOf are those of the scenario and of a model's card: of two bounds the
 // tighter one.
-func (s *Spec) params() model.Params {
-	p := model.Params{Model: s.Model, MaxTokens: s.Scenario.Limits.MaxTokens}
-	if c := s.Card; c != nil {
+func (s *Spec) paramsOf(id string) model.Params {
+	p := model.Params{Model: id, MaxTokens: s.Scenario.Limits.MaxTokens}
+	if c := s.card(id); c != nil {
 		p.MaxTokens = tighter(p.MaxTokens, c.MaxTokens)
 		p.Temperature, p.TopP = c.Temperature, c.TopP
 		if c.Seed {
@@ -94,20 +96,4 @@ func Prices(id string, card *Card) map[string]loop.Prices {
 	}
 	return map[string]loop.Prices{id: {InputUncached: int64(*p.Input), CacheRead: int64(*p.CacheRead),
 		CacheWrite: int64(*p.CacheWrite), Output: int64(*p.Output)}}
-}
-
-// NewModel makes the model of the trial: a simulated one, or what the provider
-// gives, under the scenario's faults. A nil provider knows none.
-func (s *Spec) NewModel(provider Provider) (model.Model, error) {
-	if IsSimulated(s.Model) {
-		return Simulated(s.Scenario, s.Model, s.luck())
-	}
-	if provider == nil {
-		return nil, fmt.Errorf("model %s: nothing here reaches its provider; the simulated models are: harnessbench models", s.Model)
-	}
-	m, err := provider(s.Model, s.luck())
-	if err != nil {
-		return nil, fmt.Errorf("model %s: %w", s.Model, err)
-	}
-	return s.faultyModel(m)
 }

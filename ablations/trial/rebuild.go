@@ -19,7 +19,6 @@ import (
 	"github.com/harnessbench/harnessbench/loop/tool/mock"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder/session"
-	"github.com/harnessbench/harnessbench/results/pricing"
 )
 
 // extra is the part of a configuration that the loop keeps but does not read.
@@ -54,24 +53,19 @@ func (e extra) json() (string, error) {
 
 // configJSON mirrors what loop.Config.JSON writes.
 type configJSON struct {
-	Extra  extra          `json:"extra"`
-	Guards jsontext.Value `json:"guards"`
-	Limits struct {
+	Extra     extra          `json:"extra"`
+	Fallbacks []paramsJSON   `json:"fallbacks"`
+	Guards    jsontext.Value `json:"guards"`
+	Limits    struct {
 		Calls    int64 `json:"calls"`
 		MicroUSD int64 `json:"micro_usd"`
 		Tokens   int64 `json:"tokens"`
 		Turns    int64 `json:"turns"`
 		WallUS   int64 `json:"wall_us"`
 	} `json:"limits"`
-	Loop   int      `json:"loop"` // behaviour version; left out = 1
-	Models []string `json:"models"`
-	Params struct {
-		MaxTokens   int      `json:"max_tokens"`
-		Model       string   `json:"model"`
-		Seed        *int64   `json:"seed"`
-		Temperature *float64 `json:"temperature"`
-		TopP        *float64 `json:"top_p"`
-	} `json:"params"`
+	Loop   int        `json:"loop"` // behaviour version; left out = 1
+	Models []string   `json:"models"`
+	Params paramsJSON `json:"params"`
 	Prices map[string]struct {
 		CacheRead     int64 `json:"cache_read"`
 		CacheWrite    int64 `json:"cache_write"`
@@ -90,6 +84,19 @@ type configJSON struct {
 		Parallel bool         `json:"parallel"`
 	} `json:"tools"`
 	Window int `json:"window"`
+}
+
+// paramsJSON mirrors what model.Params writes.
+type paramsJSON struct {
+	MaxTokens   int      `json:"max_tokens"`
+	Model       string   `json:"model"`
+	Seed        *int64   `json:"seed"`
+	Temperature *float64 `json:"temperature"`
+	TopP        *float64 `json:"top_p"`
+}
+
+func (p *paramsJSON) params() model.Params {
+	return model.Params{Model: p.Model, MaxTokens: p.MaxTokens, Seed: p.Seed, Temperature: p.Temperature, TopP: p.TopP}
 }
 
 // Rebuilt is a configuration read back from a session.
@@ -133,12 +140,14 @@ func Rebuild(h *session.Header, parts []*model.Part) (*Rebuilt, error) {
 	}
 	s := loop.Settings{
 		Scenario: c.Scenario, Repetition: c.Repetition, Seed: c.Seed, Models: c.Models,
-		Params: model.Params{Model: c.Params.Model, MaxTokens: c.Params.MaxTokens, Seed: c.Params.Seed,
-			Temperature: c.Params.Temperature, TopP: c.Params.TopP},
+		Params: c.Params.params(),
 		Guards: guards,
 		Limits: guard.Backstop{Turns: c.Limits.Turns, Calls: c.Limits.Calls, Tokens: c.Limits.Tokens,
 			MicroUSD: c.Limits.MicroUSD, Wall: time.Duration(c.Limits.WallUS) * time.Microsecond},
 		Window: c.Window, Prices: map[string]loop.Prices{},
+	}
+	for i := range c.Fallbacks {
+		s.Fallbacks = append(s.Fallbacks, c.Fallbacks[i].params())
 	}
 	for id, p := range c.Prices {
 		s.Prices[id] = loop.Prices{InputUncached: p.InputUncached, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite, Output: p.Output}
@@ -243,13 +252,7 @@ func RecordedCard(h *session.Header) (*Card, error) {
 	if err := json.Unmarshal(h.Config, &c); err != nil {
 		return nil, fmt.Errorf("header, config: %w", err)
 	}
-	card := &Card{MaxTokens: c.Params.MaxTokens, Temperature: c.Params.Temperature, TopP: c.Params.TopP,
-		Seed: c.Params.Seed != nil, Window: c.Window}
-	if p, ok := c.Prices[h.Model]; ok {
-		micro := func(n int64) *pricing.Micro { return new(pricing.Micro(n)) }
-		card.Price = pricing.Price{Model: h.Model, Input: micro(p.InputUncached), CacheRead: micro(p.CacheRead), CacheWrite: micro(p.CacheWrite), Output: micro(p.Output)}
-	}
-	return card, nil
+	return c.card(h.Model, c.Params, c.Window), nil
 }
 
 // Imported reports whether a session came from another tool, and which.

@@ -15,6 +15,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/clock"
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/model/cache"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder"
 	"github.com/harnessbench/harnessbench/recorder/session"
@@ -39,6 +40,9 @@ type Options struct {
 	Overwrite bool
 	// Provider makes the model where it is not a simulated one.
 	Provider Provider
+	// Cache is what the guard response_cache reads and fills; nil = nothing. Where the
+	// scenario warms the cache itself it is not used.
+	Cache cache.Store
 	// Wall is the machine's clock, for Outcome.Real; nil = that is left out.
 	Wall func() time.Time
 	// Model, when set, wraps the trial's model: sharing, budgets, limits.
@@ -141,6 +145,11 @@ func (s *Spec) ready(ctx context.Context, ws *watched, file *session.File, o *Op
 	if o.Model != nil {
 		m = o.Model(m)
 	}
+	store, err := s.store(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	m = s.cached(m, store)
 	deps := loop.Deps{
 		Model: m, Tools: tools, Run: tools, Clock: clock.NewVirtual(), Sink: Tee{gate{ctx, ws}, rec, tally},
 		Spill: func(path, data string) error { return ws.Spill(path, []byte(data)) },

@@ -10,17 +10,17 @@ import (
 // A suite runs the same scenario thousands of times: what is compiled from its
 // text is kept, by its digest.
 var (
-	scripts = cache[*sim.Script]{m: map[string]*sim.Script{}}
-	mocks   = cache[*mock.Tool]{m: map[string]*mock.Tool{}}
+	scripts = memo[*sim.Script]{m: map[string]*sim.Script{}}
+	mocks   = memo[*mock.Tool]{m: map[string]*mock.Tool{}}
 )
 
-// cache keeps what is made from a text that its key names.
-type cache[T any] struct {
+// memo keeps what is made from a text that its key names.
+type memo[T any] struct {
 	mu sync.Mutex
 	m  map[string]T
 }
 
-func (c *cache[T]) get(key string, make func() (T, error)) (T, error) {
+func (c *memo[T]) get(key string, make func() (T, error)) (T, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if v, ok := c.m[key]; ok {

@@ -12,11 +12,20 @@ import (
 // of one repetition (see RepetitionSeed). It is what a trial runs on in process,
 // and what answers for it over the wire.
 func Simulated(sc *scenarios.Scenario, profile string, luck uint64) (*sim.Model, error) {
+	return simulated(sc, profile, luck, true)
+}
+
+// simulated is Simulated; without faults for a model that has another endpoint than
+// the one which the scenario troubles.
+func simulated(sc *scenarios.Scenario, profile string, luck uint64, faults bool) (*sim.Model, error) {
 	p, ok := sim.Lookup(profile)
 	if !ok {
 		return nil, fmt.Errorf("no simulated model %q; see: harnessbench models", profile)
 	}
-	opts := sim.Options{Seed: luck, Window: sc.Limits.ContextWindow, Faults: modelFaults(sc)}
+	opts := sim.Options{Seed: luck, Window: sc.Limits.ContextWindow}
+	if faults {
+		opts.Faults = modelFaults(sc)
+	}
 	if sc.Oracle != nil {
 		script, err := scripts.get(sc.Digest, func() (*sim.Script, error) { return sim.ParseScript(sc.OracleName, sc.Oracle) })
 		if err != nil {

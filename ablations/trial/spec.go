@@ -39,6 +39,11 @@ type Spec struct {
 	// Card says how a model that is not simulated is asked; nil = with nothing but
 	// what the scenario says.
 	Card *Card
+	// Fallbacks are the models that the guard fallback may turn to, in their order;
+	// the trial's own among them is left out. FallbackCards are the cards of those
+	// that are not simulated.
+	Fallbacks     []string
+	FallbackCards map[string]*Card
 }
 
 // luck is the seed of the simulated model and of the mock tools.
@@ -60,6 +65,9 @@ func RepetitionSeed(seed uint64, scenario string, repetition int) uint64 {
 // those that Tools binds to a workspace.
 func (s *Spec) Settings() (loop.Settings, error) {
 	sc := s.Scenario
+	if err := s.checkFallbacks(); err != nil {
+		return loop.Settings{}, err
+	}
 	tools, err := s.Tools(nil)
 	if err != nil {
 		return loop.Settings{}, err
@@ -93,11 +101,11 @@ func (s *Spec) Settings() (loop.Settings, error) {
 	return loop.Settings{
 		Scenario: sc.ID, Repetition: s.Repetition, Seed: s.Seed,
 		System: prompt, Task: sc.Instruction,
-		Models: []string{s.Model}, Params: s.params(),
+		Models: s.Models(), Params: s.params(), Fallbacks: s.fallbackParams(),
 		Tools: tools.Specs(), Guards: s.Guards,
 		Limits: guard.Backstop{Turns: int64(sc.Limits.Turns), Calls: int64(sc.Limits.ToolCalls),
 			Tokens: sc.Limits.Tokens, MicroUSD: sc.Limits.CostMicroUSD, Wall: sc.Limits.Wall},
-		Window: s.window(), Prices: Prices(s.Model, s.Card), Extra: extraJSON, Contract: sc.Acceptance.Words(),
+		Window: s.window(), Prices: s.Prices(), Extra: extraJSON, Contract: sc.Acceptance.Words(),
 	}, nil
 }
 

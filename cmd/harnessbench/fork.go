@@ -238,7 +238,10 @@ func (w *forking) model() error {
 	if w.set.model != "" {
 		id = w.set.model
 	}
-	s := &design.Suite{Models: []string{id}}
+	if trial.IsSimulated(id) != trial.IsSimulated(w.spec.Model) {
+		w.spec.Fallbacks = nil // they stand in for models of the other kind
+	}
+	s := &design.Suite{Models: append([]string{id}, w.spec.Fallbacks...)}
 	var used *models.File
 	if !trial.IsSimulated(id) {
 		if inCI() {

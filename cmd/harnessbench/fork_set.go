@@ -103,7 +103,8 @@ func (s *settings) apply(set *loop.Settings, asked *loop.Settings) error {
 		}
 	}
 	if asked != nil {
-		set.Models, set.Params, set.Window, set.Prices = asked.Models, asked.Params, asked.Window, asked.Prices
+		set.Models, set.Params, set.Fallbacks = asked.Models, asked.Params, asked.Fallbacks
+		set.Window, set.Prices = asked.Window, asked.Prices
 	}
 	for _, change := range s.changes {
 		key, value, _ := strings.Cut(change, "=")

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/harnessbench/harnessbench/ablations"
@@ -114,7 +115,7 @@ func (o *origins) model(path string, s *trial.Spec) (model.Model, error) {
 	run, dir := o.run(path)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	key := dir + "\n" + s.Model
+	key := dir + "\n" + strings.Join(s.Models(), "\n")
 	ask := o.asked[key]
 	if ask == nil {
 		var kept *models.File
@@ -122,7 +123,7 @@ func (o *origins) model(path string, s *trial.Spec) (model.Model, error) {
 			kept = run.from.used
 		}
 		var err error
-		if ask, err = reachOne(s.Model, kept, o.models); err != nil {
+		if ask, err = reachOne(s.Models(), kept, o.models); err != nil {
 			return nil, err
 		}
 		o.asked[key] = ask
@@ -130,16 +131,16 @@ func (o *origins) model(path string, s *trial.Spec) (model.Model, error) {
 	return s.NewModel(ask)
 }
 
-// reachOne makes what asks one model; kept is the models file to use, else the
+// reachOne makes what asks the models of one trial; kept is the models file to use, else the
 // named one is opened.
-func reachOne(id string, kept *models.File, file string) (trial.Provider, error) {
+func reachOne(ids []string, kept *models.File, file string) (trial.Provider, error) {
 	if kept == nil {
 		var err error
 		if kept, err = models.Open(file, os.Getenv); err != nil {
 			return nil, cli.WithCode(cli.Wrong, err)
 		}
 	}
-	used, err := (&design.Suite{Models: []string{id}}).Use(kept)
+	used, err := (&design.Suite{Models: ids}).Use(kept)
 	if err != nil {
 		return nil, &cli.Exit{Code: cli.Wrong, Err: err, Hint: lookedUp(file)}
 	}

@@ -237,6 +237,7 @@ func newPlanJSON(p *design.Plan, e *design.Estimate, f planFlags) *planJSON {
 	}
 	out.WorstTime, out.TypicalTime = seconds(e.Total.Worst.Seconds, e.LongestTrial), seconds(e.Total.Typical.Seconds, 0)
 	out.notes(e)
+	out.Notes = append(out.Notes, p.Warnings()...)
 	return out
 }
 

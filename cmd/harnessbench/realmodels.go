@@ -51,7 +51,7 @@ func lookedUp(file string) string {
 }
 
 func simulatedOnly(suite *design.Suite) bool {
-	for _, m := range suite.Models {
+	for _, m := range suite.Asked() {
 		if !trial.IsSimulated(m) {
 			return false
 		}

@@ -34,6 +34,7 @@ type runFlags struct {
 	coupling    string
 	fsync       string
 	models      string
+	cache       string
 	grading     time.Duration
 	gates       gateFlags
 	json        *bool
@@ -83,6 +84,7 @@ machine failed. 130: interrupted.`,
 	fl.StringVar(&f.coupling, "coupling", "", "instead of the suite's: shared-prefix or independent")
 	fl.StringVar(&f.fsync, "fsync", "", "force sessions to disk: footer, turns or never (default: footer on simulated models, turns on others)")
 	modelsFlag(fl, &f.models)
+	fl.StringVar(&f.cache, "response-cache", "", "folder of model answers that arms with the guard response_cache on take and add to; what this run adds is for later ones")
 	fl.DurationVar(&f.grading, "grade-timeout", time.Minute, "what the graders of one trial may take; later it is ungraded, see grade")
 	f.gates.register(cmd)
 	f.json = cli.JSONFlag(cmd)
@@ -126,26 +128,31 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 	if err := work.keep(); err != nil {
 		return err
 	}
+	store, err := ablations.OpenCache(dir, f.cache, f.resume != "")
+	if err != nil {
+		return cli.WithCode(cli.Wrong, err)
+	}
 	caution(a, work)
+	cacheCaution(a, plan, f.cache)
 	began := time.Now()
 	bar := a.progress("trials", len(plan.Trials), results.Pass, results.Fail, results.Ungraded)
 	unwatch := watchAccounts(bar, work.real)
 	done, err := ablations.Run(ctx, plan, ablations.RunOptions{Dir: dir, Resume: f.resume != "", Concurrency: f.concurrency,
-		Sync: sync[0], SyncReal: sync[1], GradeTimeout: f.grading, Provider: work.ask(), Places: places(work.used),
+		Sync: sync[0], SyncReal: sync[1], GradeTimeout: f.grading, Provider: work.ask(), Cache: store, Places: places(work.used),
 		Stop: cli.Stopping(ctx), Done: func(row *results.Trial) { bar.Done(row.Verdict, row.SpentUSD) }})
 	unwatch()
 	bar.Close()
 	printAccounts(a, work.real)
 	stopped := errors.Is(err, ablations.ErrStopped)
 	if err != nil && !stopped {
-		return &cli.Exit{Code: cli.Errored, Err: err, Hint: "when that is mended: " + resumeCommand(dir)}
+		return &cli.Exit{Code: cli.Errored, Err: err, Hint: "when that is mended: " + f.again(dir)}
 	}
 	if err := endMachine(dir, began); err != nil {
 		return cli.WithCode(cli.Errored, err)
 	}
 	if stopped {
 		return &cli.Exit{Code: cli.Interrupted, Err: fmt.Errorf("stopped after %d of %d trials", done.Before+done.Done, done.Planned),
-			Hint: "take it up with: " + resumeCommand(dir)}
+			Hint: "take it up with: " + f.again(dir)}
 	}
 	sum, err := publish(dir)
 	if err != nil {

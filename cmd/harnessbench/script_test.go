@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,6 +24,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
+			"spoil": spoil,
 		},
 	})
 }
@@ -40,6 +42,21 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if code != args[0] {
 		ts.Fatalf("exit %s (%v), want %s", code, err, args[0])
+	}
+}
+
+// spoil cuts every file of a folder in half: spoil answers.
+func spoil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: spoil FOLDER")
+	}
+	files, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	for _, f := range files {
+		path := filepath.Join(ts.MkAbs(args[0]), f.Name())
+		info, err := f.Info()
+		ts.Check(err)
+		ts.Check(os.Truncate(path, info.Size()/2))
 	}
 }
 

@@ -267,7 +267,11 @@ func (u *updater) drive(ctx context.Context, path, again string) (*replayer.Driv
 		}
 	}
 	if h != nil && u.live(h) {
-		ask, err := u.provider(h.Model)
+		others, _, err := trial.RecordedFallbacks(h)
+		if err != nil {
+			return nil, err
+		}
+		ask, err := u.provider(append([]string{h.Model}, others...))
 		if err != nil {
 			return nil, err
 		}
@@ -279,16 +283,17 @@ func (u *updater) drive(ctx context.Context, path, again string) (*replayer.Driv
 	return replayer.Drive(ctx, path, o)
 }
 
-// provider makes what asks a real model; nil for a simulated one.
-func (u *updater) provider(id string) (trial.Provider, error) {
-	if trial.IsSimulated(id) {
+// provider makes what asks the real models of a session, its own first; nil for
+// simulated ones.
+func (u *updater) provider(ids []string) (trial.Provider, error) {
+	if trial.IsSimulated(ids[0]) {
 		return nil, nil
 	}
 	file, err := models.Open(u.f.models, os.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	used, err := (&design.Suite{Models: []string{id}}).Use(file)
+	used, err := (&design.Suite{Models: ids}).Use(file)
 	if err != nil {
 		return nil, err
 	}

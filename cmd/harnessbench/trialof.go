@@ -90,6 +90,9 @@ func (o *origin) trial(h *session.Header) (*trial.Spec, error) {
 	if spec.Card, err = trial.RecordedCard(h); err != nil {
 		return nil, err
 	}
+	if spec.Fallbacks, spec.FallbackCards, err = trial.RecordedFallbacks(h); err != nil {
+		return nil, err
+	}
 	return spec, spec.Fits(h)
 }
 

@@ -64,7 +64,7 @@ var manuals = map[string]Manual{
 		`Too many attempts at an endpoint that is down cost time, and money where failed calls are billed; too few end a session that the next attempt would have saved.`,
 	},
 	"fallback": {
-		`When the model asked keeps failing, the next model of the configured list is asked, with a retry budget of its own, at most "models" in one turn and none twice. The next turn begins with the first model again. Never after a cancellation or the session's deadline. Without a list it never fires.`,
+		`When the model asked keeps failing, the next model of the configured list is asked, with a retry budget of its own, at most "models" in one turn and none twice. "after" is how many failed calls of a model are enough to turn to the next although retry would go on; at 0 retry is spent first. The next turn begins with the first model again. Never after a cancellation or the session's deadline. Without a list it never fires.`,
 		`A weaker model's answer stands where a little patience would have had the stronger one's, and the rest of the session is built on it.`,
 	},
 	"truncated_empty": {
@@ -84,7 +84,7 @@ var manuals = map[string]Manual{
 		`A few tokens. A near name that is the wrong tool leads astray.`,
 	},
 	"argument_repair": {
-		`Arguments that are no JSON are repaired where it is clear what was meant: a code fence, text round the object, a trailing comma, an unclosed bracket or string. What is still wrong, or does not satisfy the schema, is answered with validation_failed, the place in the arguments and the schema expected there. The original stays in the session.`,
+		`Arguments that are no JSON are repaired where it is clear what was meant: a code fence, text round the object, a trailing comma, an unclosed bracket; with "strings" at 1 also a string that breaks off, whose lost end stays lost. What is still wrong, or does not satisfy the schema, is answered with validation_failed, the place in the arguments and the schema expected there. The original stays in the session.`,
 		`A repair of arguments that were cut short runs an operation that the model had not finished writing.`,
 	},
 	"compaction": {
@@ -116,7 +116,7 @@ var manuals = map[string]Manual{
 		`With cancel one failing lookup takes its siblings with it, and they have to be asked again.`,
 	},
 	"response_cache": {
-		`A request that was answered before (same conversation, same parameters, same repetition) is answered from the cache and not billed. Errors, dropped answers and answers of a fallback are never stored; a cache that fails changes nothing and is recorded.`,
+		`A request that was answered before (same conversation, same parameters, same repetition) is answered from the cache and not billed; with "across" at 1 other repetitions share it too. Errors, dropped answers and answers of a fallback are never stored; a cache that fails changes nothing and is recorded.`,
 		`An answer of yesterday hides that today's model answers otherwise.`,
 	},
 }

@@ -43,6 +43,8 @@ type Set struct {
 	retryM   Mode
 	trunc    TruncatedEmpty
 	truncM   Mode
+	repair   ArgumentRepair
+	fallback Fallback
 	accept   Mode
 	settings Settings
 	listens  event.Kind
@@ -65,6 +67,10 @@ func NewSet(s Settings, backstop Backstop, env Env) *Set {
 			set.retryM, set.retry = row.Mode, newRetry(row.Values)
 		case d.Name == "truncated_empty":
 			set.truncM, set.trunc = row.Mode, newTruncatedEmpty(row.Values)
+		case d.Name == "argument_repair":
+			set.repair = newArgumentRepair(row.Values)
+		case d.Name == "fallback":
+			set.fallback = newFallback(row.Values)
 		case b.build != nil:
 			g := b.build(row.Values, env)
 			set.entries = append(set.entries, entry{def: d, version: row.Version, rank: i, mode: row.Mode, g: g, listens: g.Listens()})
@@ -91,6 +97,12 @@ func (s *Set) Retry() (Retry, Mode) { return s.retry, s.retryM }
 
 // TruncatedEmpty returns the policy for truncated empty answers and its mode.
 func (s *Set) TruncatedEmpty() (TruncatedEmpty, Mode) { return s.trunc, s.truncM }
+
+// ArgumentRepair returns the policy for arguments that cannot be used and its mode.
+func (s *Set) ArgumentRepair() (ArgumentRepair, Mode) { return s.repair, s.Mode("argument_repair") }
+
+// Fallback returns the policy for models that keep failing and its mode.
+func (s *Set) Fallback() (Fallback, Mode) { return s.fallback, s.Mode("fallback") }
 
 // Step gives ev to every guard that listens, records firings through h, performs
 // spills through h, and composes the enforced decisions: rewrites one after the

@@ -102,6 +102,13 @@ func (s Settings) Mode(name string) Mode {
 	return Off
 }
 
+// Has reports whether the settings say anything of a guard. Settings that were
+// read from before there was the guard do not.
+func (s Settings) Has(name string) bool {
+	i := Lookup(name)
+	return i >= 0 && !s.all()[i].absent
+}
+
 // all returns a row for every guard of the table.
 func (s Settings) all() []Setting {
 	if s.rows == nil {

@@ -319,13 +319,13 @@ func TestDefaults(t *testing.T) {
 	const want = `{` +
 		`"acceptance":{"mode":"enforce","retries":2,"v":1},` +
 		`"approval":{"expires":600000000000,"mode":"off","v":1},` +
-		`"argument_repair":{"mode":"enforce","v":1},` +
+		`"argument_repair":{"mode":"enforce","strings":0,"v":1},` +
 		`"budget_notice":{"first":50,"mode":"off","second":80,"v":1},` +
 		`"compaction":{"at":75,"keep":3,"mode":"enforce","summary":1,"to":55,"v":1},` +
 		`"context_overflow":{"mode":"enforce","retries":1,"v":1},` +
 		`"dedupe":{"least":256,"mode":"off","v":1},` +
 		`"empty_response":{"corrections":1,"mode":"enforce","v":1},` +
-		`"fallback":{"mode":"off","models":8,"v":1},` +
+		`"fallback":{"after":0,"mode":"off","models":8,"v":1},` +
 		`"final_synthesis":{"mode":"enforce","timeout":60000000000,"v":1},` +
 		`"goal_reminder":{"mode":"off","turns":4,"v":1},` +
 		`"limits":{"calls":200,"cost":0,"mode":"enforce","tokens":0,"turns":50,"v":1},` +
@@ -333,7 +333,7 @@ func TestDefaults(t *testing.T) {
 		`"no_progress":{"abort":6,"any_abort":6,"any_nudge":3,"mode":"enforce","nudge":3,"v":1},` +
 		`"parallel_tools":{"cancel":0,"mode":"enforce","most":8,"v":1},` +
 		`"redaction":{"mode":"enforce","v":1},` +
-		`"response_cache":{"mode":"off","v":1},` +
+		`"response_cache":{"across":0,"mode":"off","v":1},` +
 		`"result_ceiling":{"bytes":24576,"mode":"enforce","v":1},` +
 		`"retry":{"attempts":4,"base":200000000,"cap":30000000000,"mode":"enforce","retry_after_cap":120000000000,"v":1},` +
 		`"run_deadline":{"mode":"enforce","total":1800000000000,"v":1},` +

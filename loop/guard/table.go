@@ -205,6 +205,7 @@ var Table = []Def{
 		WhenOff: "the last error ends the session",
 		Params: []Param{
 			{"models", Count, 8, 1, 64, "how many other models one turn may turn to"},
+			{"after", Count, 0, 0, 100, "failed calls of a model after which the next one is asked although retry would go on; 0 = when retry is done"},
 		}},
 	{Name: "truncated_empty", Class: Recovery, Version: 1, Policy: true, Mode: Enforce, Full: Enforce,
 		Summary: "drops an answer that was cut before it said anything and asks again with more room",
@@ -229,8 +230,11 @@ var Table = []Def{
 		Summary: "answers a call of an unknown tool with the nearest name and the list of tools",
 		WhenOff: "a plain error"},
 	{Name: "argument_repair", Class: Recovery, Version: 1, Policy: true, Mode: Enforce, Full: Enforce,
-		Summary: "repairs arguments that are almost JSON, and says what is wrong with others",
-		WhenOff: "a plain error"},
+		Summary: "repairs arguments that are almost JSON, and says where others do not fit and what is expected there",
+		WhenOff: "a plain error",
+		Params: []Param{
+			{"strings", Count, 0, 0, 1, "whether a string that breaks off is closed too: what it lost stays lost"},
+		}},
 	{Name: "compaction", Class: Context, Version: 1, Policy: true, Mode: Enforce, Full: Enforce,
 		Summary: "shrinks old results and summarises the middle of a conversation that fills the context window",
 		WhenOff: "the conversation grows until the provider refuses it",
@@ -274,7 +278,10 @@ var Table = []Def{
 		}},
 	{Name: "response_cache", Class: Speed, Version: 1, Policy: true, Mode: Off, Full: Off,
 		Summary: "answers a request that was answered before from a cache, unbilled",
-		WhenOff: "the model is asked again"},
+		WhenOff: "the model is asked again",
+		Params: []Param{
+			{"across", Count, 0, 0, 1, "whether repetitions share answers; they are no repetitions then"},
+		}},
 }
 
 // Lookup returns the position of a guard in Table, or -1.

@@ -132,7 +132,21 @@ type Response struct {
 	Usage   Usage
 	Model   string        // the id that answered
 	Elapsed time.Duration // declared by simulated models and recordings; ignored on a real clock
+	// Cache says what a response cache had to do with it, CacheFailed what went
+	// wrong with the cache, "" = nothing.
+	Cache       CacheUse
+	CacheFailed string
 }
+
+// CacheUse says whether a response cache knew an answer.
+type CacheUse string
+
+// What a cache may have to do with an answer.
+const (
+	CacheUnused CacheUse = ""      // none was asked, or it did not know the request
+	CacheHit    CacheUse = "hit"   // the answer is the cache's: no model was asked and nothing is billed
+	CacheKnown  CacheUse = "known" // the cache knew an answer, and the model was asked all the same
+)
 
 // Calls returns the tool calls among the items, in order.
 func (r *Response) Calls() []ToolCall {
@@ -173,6 +187,9 @@ type Error struct {
 	Message    string
 	Usage      Usage         // what was billed all the same
 	Elapsed    time.Duration // like Response.Elapsed
+	// CacheFailed says what went wrong with a response cache before the model was
+	// asked, "" = nothing.
+	CacheFailed string
 }
 
 func (e *Error) Error() string {

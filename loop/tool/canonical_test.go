@@ -73,8 +73,8 @@ func FuzzFlatSchema(f *testing.F) {
 		}
 		s := compiled[uint(which)%uint(len(compiled))]
 		if s.flat.accepts(args) {
-			if detail := s.validateFull(args); detail != "" {
-				t.Fatalf("%s: accepted, but %s", args, detail)
+			if f := s.validateFull(args); f != nil {
+				t.Fatalf("%s: accepted, but %s", args, f.text)
 			}
 		}
 	})

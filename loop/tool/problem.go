@@ -20,21 +20,33 @@ const maxProblems = 3
 // but schema and arguments: JSON pointer, what is expected, what was found. The
 // validator reports in map order, so problems are sorted; its wording may change
 // under a recording, so the words are our own.
-func describe(ve *jsonschema.ValidationError) string {
+func describe(ve *jsonschema.ValidationError) *failure {
 	var all []string
+	first := &failure{}
 	leaves(ve, func(e *jsonschema.ValidationError) {
-		text := cut(wording(e.ErrorKind), 200)
-		if p := pointer(e.InstanceLocation); p != "" {
-			text = cut(p, 200) + ": " + text
+		text, at := cut(wording(e.ErrorKind), 200), pointer(e.InstanceLocation)
+		if at != "" {
+			text = cut(at, 200) + ": " + text
+		}
+		_, where, _ := strings.Cut(e.SchemaURL, "#")
+		if f := (failure{text, at, where}); all == nil || f.less(first) {
+			*first = f
 		}
 		all = append(all, text)
 	})
 	slices.Sort(all)
 	all = slices.Compact(all)
 	if n := len(all) - maxProblems; n > 0 {
-		return strings.Join(all[:maxProblems], "; ") + fmt.Sprintf("; and %d more", n)
+		first.text = strings.Join(all[:maxProblems], "; ") + fmt.Sprintf("; and %d more", n)
+	} else {
+		first.text = strings.Join(all, "; ")
 	}
-	return strings.Join(all, "; ")
+	return first
+}
+
+// less orders failures by their texts, equal ones by the places in the schema.
+func (f *failure) less(o *failure) bool {
+	return f.text < o.text || f.text == o.text && f.schema < o.schema
 }
 
 // leaves visits the errors that have no finer cause. Of a choice between forms

@@ -105,7 +105,7 @@ func schemaProblem(err error) error {
 	if errors.As(err, &invalid) {
 		var ve *jsonschema.ValidationError
 		if errors.As(invalid.Err, &ve) {
-			return errors.New("is no JSON Schema: " + describe(ve))
+			return errors.New("is no JSON Schema: " + describe(ve).text)
 		}
 	}
 	var load *jsonschema.LoadURLError
@@ -115,25 +115,32 @@ func schemaProblem(err error) error {
 	return errors.New(strings.ReplaceAll(err.Error(), schemaURL, ""))
 }
 
-// validate returns what is wrong with canonical arguments, or "".
-func (s *schema) validate(args string) string {
+// failure is why arguments do not fit a schema.
+type failure struct {
+	text    string
+	pointer string // RFC 6901: to the value of the first problem in text
+	schema  string // RFC 6901: to what the schema says of it
+}
+
+// validate returns what is wrong with canonical arguments, nil when nothing is.
+func (s *schema) validate(args string) *failure {
 	if s.flat != nil && s.flat.accepts(args) {
-		return ""
+		return nil
 	}
 	return s.validateFull(args)
 }
 
-func (s *schema) validateFull(args string) string {
+func (s *schema) validateFull(args string) *failure {
 	if s.depth < MaxDepth && depthOf(args) > s.depth {
-		return fmt.Sprintf("nested deeper than %d levels", s.depth)
+		return &failure{text: fmt.Sprintf("nested deeper than %d levels", s.depth)}
 	}
 	err := s.full.Validate(rawjson.Decode(args))
 	if err == nil {
-		return ""
+		return nil
 	}
 	var ve *jsonschema.ValidationError
 	if !errors.As(err, &ve) {
-		return "they do not fit the schema"
+		return &failure{text: "they do not fit the schema"}
 	}
 	return describe(ve)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/model"
 )
@@ -116,6 +118,12 @@ type Prepared struct {
 	Resources []string
 	Problem   event.Problem
 	Detail    string
+
+	// Of arguments that are no JSON object, or do not fit the schema.
+	Plain     string // Detail that only says so
+	Pointer   string // RFC 6901, to the value that does not fit
+	Expected  string // what the schema says of it, see short
+	Malformed bool   // they are no JSON
 }
 
 // Prepare resolves a call, validates its arguments by the tool's JSON Schema and
@@ -141,12 +149,18 @@ func (s *Set) Prepare(call model.ToolCall) Prepared {
 	case !known:
 		p.Problem, p.Detail = event.ProblemUnknown, "unknown tool "+quote(call.Name)
 	case err != nil:
-		p.Problem, p.Detail = event.ProblemArguments, "invalid arguments: "+err.Error()
+		p.Problem, p.Detail = event.ProblemArguments, plainProblem+": "+err.Error()
+		p.Plain, p.Expected, p.Malformed = plainProblem, short(p.Spec.Schema, ""), !isJSON(call.Args)
 	default:
 		s.tools[i].check(&p)
 	}
 	p.Digest = callDigest(call.Name, p.Args)
 	return p
+}
+
+// isJSON reports whether a text is one JSON value, whatever else is wrong with it.
+func isJSON(text string) bool {
+	return jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true))
 }
 
 // asRecorded returns a text as model.AppendString writes it.
@@ -159,8 +173,9 @@ func asRecorded(s string) string {
 
 // check does what needs the tool.
 func (e *entry) check(p *Prepared) {
-	if detail := e.schema.validate(p.Args); detail != "" {
-		p.Problem, p.Detail = event.ProblemArguments, "invalid arguments: "+detail
+	if f := e.schema.validate(p.Args); f != nil {
+		p.Problem, p.Detail = event.ProblemArguments, plainProblem+": "+f.text
+		p.Plain, p.Pointer, p.Expected = plainProblem, f.pointer, short(p.Spec.Schema, f.schema)
 		return
 	}
 	canon, resources, err := e.tool.Canonical(p.Args)
@@ -173,8 +188,11 @@ func (e *entry) check(p *Prepared) {
 		p.Problem, p.Detail = event.ProblemDenied, "permission denied: "+err.Error()
 		return
 	}
-	p.Problem, p.Detail = event.ProblemArguments, "invalid arguments: "+err.Error()
+	p.Problem, p.Detail = event.ProblemArguments, plainProblem+": "+err.Error()
 }
+
+// plainProblem says no more than that arguments are wrong.
+const plainProblem = "invalid arguments"
 
 // DeniedError is what Canonical returns for a call that is well formed and names
 // what no call may touch. It makes the outcome permission_denied, where any other

@@ -206,7 +206,7 @@ func (l *Line) Attempt() (*Attempt, error) {
 	}
 	a.Elapsed = resp.Elapsed
 	if a.Err != nil {
-		a.Err.Usage, a.Err.Elapsed = resp.Usage, resp.Elapsed
+		a.Err.Usage, a.Err.Elapsed, a.Err.CacheFailed = resp.Usage, resp.Elapsed, resp.CacheFailed
 	} else {
 		a.Resp = &resp
 	}
@@ -226,6 +226,10 @@ func (d *fieldDec) answer(r *model.Response, key string, v []byte) {
 		r.Elapsed = d.micros(v)
 	case "model":
 		r.Model = d.str(v)
+	case "cache":
+		r.Cache = model.CacheUse(d.str(v))
+	case "cache_failed":
+		r.CacheFailed = d.str(v)
 	}
 }
 

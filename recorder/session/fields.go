@@ -105,6 +105,8 @@ var answerFields = []Field{
 	{TypeAttempt, "usage", kArray, Input, "all zero", "what was billed, see *Usage*"},
 	{TypeAttempt, "elapsed_us", kMicros, Input, "zero", "by which the call moved the clock"},
 	{TypeAttempt, "model", kText, Input, "the header's", "id that answered"},
+	{TypeAttempt, "cache", kText, Input, "a response cache did not know the request", "`hit`: the answer is the cache's, unbilled; `known`: it would have been, and the model was asked"},
+	{TypeAttempt, "cache_failed", kText, Input, "nothing", "what went wrong with a response cache"},
 	{TypeAttempt, "wait_us", kMicros, Derived, "zero", "wait before the next attempt"},
 	{TypeAttempt, "again", kBool, Derived, "false", "there is a next attempt"},
 
@@ -118,6 +120,8 @@ var answerFields = []Field{
 	{TypeResponse, "usage", kArray, Input, "all zero", "tokens of this call, see *Usage*"},
 	{TypeResponse, "elapsed_us", kMicros, Input, "zero", "by which the call moved the clock"},
 	{TypeResponse, "model", kText, Input, "the header's", "id that answered"},
+	{TypeResponse, "cache", kText, Input, "a response cache did not know the request", "`hit`: the answer is the cache's, unbilled; `known`: it would have been, and the model was asked"},
+	{TypeResponse, "cache_failed", kText, Input, "nothing", "what went wrong with a response cache"},
 }
 
 var toolFields = []Field{

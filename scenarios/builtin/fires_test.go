@@ -37,7 +37,7 @@ func run(t *testing.T, s *scenarios.Scenario, model string, set guard.Settings, 
 	t.Helper()
 	dir := t.TempDir()
 	o, err := trial.Run(context.Background(),
-		trial.Spec{Scenario: s, Model: model, Arm: "test", Guards: set, Repetition: rep, Seed: 1},
+		trial.Spec{Scenario: s, Model: model, Arm: "test", Guards: set, Repetition: rep, Seed: 1, Fallbacks: scenarios.FallbackModels},
 		trial.Options{Session: filepath.Join(dir, "t.session.jsonl"), Sync: session.SyncNever, Temp: dir})
 	if err != nil {
 		t.Fatal(err)

@@ -7,8 +7,8 @@ import hashlib, json, pathlib, sys, types
 VERSION, where = "harnessbench/session/1", [0]
 INPUTS = {
     "header": "v canon scenario scenario_digest repetition model simulated config tree normalisers fork".split(),
-    "attempt": "error items finish usage elapsed_us model".split(),
-    "response": "items finish usage elapsed_us model".split(),
+    "attempt": "error items finish usage elapsed_us model cache cache_failed".split(),
+    "response": "items finish usage elapsed_us model cache cache_failed".split(),
     "tool.result": "outcome text bytes took_us want_us exit delta".split(),
     "wire": "status header stream text b64 size blob frames broken elapsed_us".split(),
 }

@@ -17,6 +17,7 @@ type Rates struct {
 	Malformed   float64 // writes arguments that are no JSON
 	Wrong       float64 // takes the plausible wrong value
 	Wander      float64 // takes up a side quest
+	Down        float64 // its endpoint fails, and goes on failing
 	Think       float64 // thinks as long as the script's think, which may exceed max_tokens
 
 	Obey float64 // heeds a nudge against repeating or blank answers
@@ -69,15 +70,15 @@ func Profiles() []Profile { return slices.Clone(profiles()) }
 var profiles = sync.OnceValue(func() []Profile {
 	ps := []Profile{
 		profile("sim/weak", "loops, ends early and guesses often; heeds corrections mostly", Rates{
-			Repeat: .85, EndEarly: .8, Blank: .7, UnknownTool: .75, Malformed: .3, Wrong: .25, Think: .8, Wander: .6,
+			Repeat: .85, EndEarly: .8, Blank: .7, UnknownTool: .75, Malformed: .3, Wrong: .25, Think: .8, Wander: .6, Down: .5,
 			Obey: .75, Fix: .8, Drift: .2, Transport: .01, RateLimit: .01,
 		}),
 		profile("sim/medium", "between weak and strong", Rates{
-			Repeat: .45, EndEarly: .4, Blank: .3, UnknownTool: .35, Malformed: .1, Wrong: .12, Think: .5, Wander: .3,
+			Repeat: .45, EndEarly: .4, Blank: .3, UnknownTool: .35, Malformed: .1, Wrong: .12, Think: .5, Wander: .3, Down: .3,
 			Obey: .85, Fix: .9, Drift: .1, Transport: .008, RateLimit: .008,
 		}),
 		profile("sim/strong", "errs seldom; heeds corrections nearly always", Rates{
-			Repeat: .12, EndEarly: .15, Blank: .1, UnknownTool: .1, Malformed: .02, Wrong: .04, Think: .4, Wander: .1,
+			Repeat: .12, EndEarly: .15, Blank: .1, UnknownTool: .1, Malformed: .02, Wrong: .04, Think: .4, Wander: .1, Down: .1,
 			Obey: .95, Fix: .95, Drift: .05, Transport: .005, RateLimit: .005,
 		}),
 		profile("sim/oracle", "follows the script without a mistake", oracle),
@@ -113,7 +114,7 @@ func trapProfiles() []Profile {
 		trap("limits", func(p *Profile) { p.Rates.Repeat, p.Rates.Obey = 1, 0 }),
 		trap("final_synthesis", func(p *Profile) { p.Rates.Repeat, p.Rates.Obey = 1, 0 }),
 		trap("seals", func(p *Profile) { p.Rates.Wrong, p.Rates.Fix = 1, 0 }),
-		trap("fallback", func(p *Profile) { p.Rates.Server, p.FaultAttempts = 1, 1000 }),
+		trap("fallback", func(p *Profile) { p.Rates.Down = 1 }),
 		trap("context_overflow", nil),
 		trap("argument_repair", func(p *Profile) { p.Rates.Malformed = 1 }),
 		trap("compaction", nil),

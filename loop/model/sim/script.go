@@ -1,8 +1,11 @@
 package sim
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"sort"
+	"strings"
 
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/scenarios/strictyaml"
@@ -41,7 +44,12 @@ import (
 // instead, and does not count towards max unless the kind is wrong. `heed`, a
 // pattern over user messages or {in: tool, match: ...}, says which later message
 // may open it. `think` is how many tokens a profile thinks before it answers
-// here, if drawn by its rate; others think an eighth. Thought and answer count
+// here, if drawn by its rate; others think an eighth. `broken` says how a trap of
+// kind malformed breaks arguments: close (default; the last bracket is missing),
+// fence (a Markdown fence round them), comma (a trailing one), quotes (single
+// ones), prose (words before them), cut (they break off within their last text), or
+// mixed (one of these, drawn for the rule). `fault` is the error of a trap of kind
+// down, as the faults of scenarios are named (server). Thought and answer count
 // towards max_tokens: beyond it, the answer is cut and empty.
 type Script struct {
 	Name  string // for messages
@@ -68,6 +76,8 @@ type rule struct {
 	trap      TrapKind
 	heed      heed
 	think     int
+	broken    string
+	fault     FaultKind
 	do        action
 	habit     []action
 }
@@ -107,6 +117,8 @@ type ruleFile struct {
 	Trap   string      `yaml:"trap"`
 	Heed   *heedFile   `yaml:"heed"`
 	Think  int         `yaml:"think"`
+	Broken string      `yaml:"broken"`
+	Fault  string      `yaml:"fault"`
 	Do     *actionFile `yaml:"do,required"`
 	Habit  habitFile   `yaml:"habit"`
 }
@@ -253,7 +265,8 @@ func (s *Script) addFacts(pos strictyaml.Pos, facts map[string]*factFile) (map[s
 var factName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
 func (f *ruleFile) compile(index map[string]int) (rule, error) {
-	r := rule{id: f.ID, max: f.Max, chance: f.Chance, trap: TrapKind(f.Trap), think: f.Think}
+	r := rule{id: f.ID, max: f.Max, chance: f.Chance, trap: TrapKind(f.Trap), think: f.Think,
+		broken: f.Broken, fault: FaultKind(f.Fault)}
 	var err error
 	if r.need, err = f.lookup(f.Need, index); err != nil {
 		return r, err
@@ -277,6 +290,12 @@ func (f *ruleFile) check(r *rule) error {
 	if r.max < 0 || r.think < 0 || r.think > maxThink {
 		return f.Pos.Errorf("correct it", "max and think must be 0 or more, think at most %d", maxThink)
 	}
+	switch {
+	case r.broken != "" && (r.trap != TrapMalformed || breaks[r.broken] == nil && r.broken != brokenMixed):
+		return f.Pos.Errorf("use "+strings.Join(slices.Sorted(maps.Keys(breaks)), ", ")+" or mixed, with trap: malformed", "broken: %.40q says nothing here", r.broken)
+	case r.fault != "" && (r.trap != TrapDown || (&Fault{Kind: r.fault}).Error() == nil):
+		return f.Pos.Errorf("use auth, quota, server or another error, with trap: down", "fault: %.40q says nothing here", r.fault)
+	}
 	if r.trap == "" {
 		if f.Heed != nil || len(r.habit) > 0 {
 			return f.Pos.Errorf("add trap or remove them", "heed and habit belong to a trap")
@@ -285,7 +304,7 @@ func (f *ruleFile) check(r *rule) error {
 	}
 	info, ok := traps[r.trap]
 	if !ok {
-		return f.Pos.Errorf("use repeat, end_early, blank, unknown_tool, malformed, wrong or wander", "trap %q is not known", r.trap)
+		return f.Pos.Errorf("use repeat, end_early, blank, unknown_tool, malformed, wrong, wander or down", "trap %q is not known", r.trap)
 	}
 	if r.heed = info.heed; f.Heed != nil {
 		r.heed = f.Heed.heed
@@ -295,6 +314,8 @@ func (f *ruleFile) check(r *rule) error {
 		return f.Pos.Errorf("say with habit what the wrong value is", "a trap of kind wrong needs a habit")
 	case r.trap == TrapWander && len(r.habit) == 0:
 		return f.Pos.Errorf("say with habit what the side quest is", "a trap of kind wander needs a habit")
+	case r.trap == TrapDown && len(r.habit) > 0:
+		return f.Pos.Errorf("remove it", "a trap of kind down has no habit: nothing is answered")
 	case (r.trap == TrapUnknownTool || r.trap == TrapMalformed) && len(r.habit) == 0 && len(r.do.calls) == 0:
 		return f.Pos.Errorf("let do call a tool, or add a habit", "a trap of kind %s needs a call", r.trap)
 	}

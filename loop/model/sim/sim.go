@@ -63,6 +63,9 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, onDelta func(m
 			Message: overflowText(in, m.window),
 		}
 	}
+	if down := m.down(s, req); down != nil {
+		return nil, down
+	}
 	r := m.answer(s, req)
 	r.Model = m.profile.Name
 	r.Usage.CacheRead = tokens(s.prefix)
@@ -158,7 +161,7 @@ func (m *Model) items(s *state, c choice) []model.Item {
 	case TrapUnknownTool:
 		return mapCalls(m.render(s, &r.do, r.id, rs.count), func(c *model.ToolCall) { c.Name = misspell(c.Name) })
 	case TrapMalformed:
-		return mapCalls(m.render(s, &r.do, r.id, rs.count), func(c *model.ToolCall) { c.Args = strings.TrimSuffix(c.Args, "}") })
+		return mapCalls(m.render(s, &r.do, r.id, rs.count), func(c *model.ToolCall) { c.Args = m.breakArgs(r, c.Args) })
 	}
 	return m.render(s, &r.do, r.id, rs.count)
 }

@@ -19,6 +19,7 @@ const (
 	TrapMalformed   TrapKind = "malformed"    // the rule's calls with arguments cut short
 	TrapWrong       TrapKind = "wrong"        // needs a habit: the wrong value
 	TrapWander      TrapKind = "wander"       // needs a habit: a side quest, step by step
+	TrapDown        TrapKind = "down"         // no answer: the model's endpoint fails here, at every attempt
 )
 
 // heed says what frees a closed trap: a message by role in which match is found.
@@ -62,6 +63,10 @@ var traps = map[TrapKind]trapInfo{
 	TrapWander: {
 		func(r *Rates) float64 { return r.Wander }, obey,
 		heed{model.User, regexp.MustCompile(`(?i)your task is|% of (your|the)`)},
+	},
+	TrapDown: {
+		func(r *Rates) float64 { return r.Down }, func(*Rates) float64 { return 0 },
+		heed{},
 	},
 }
 

@@ -39,12 +39,15 @@ type Talk struct {
 	At     time.Duration
 	Params model.Params
 	Script *model.Transcript
-	Err    error
-	state  int
-	calls  int
-	usage  model.Usage
-	asks   int
-	seen   int // parts at the last request
+	// Cache and CacheFailed are of the next answer.
+	Cache       model.CacheUse
+	CacheFailed string
+	Err         error
+	state       int
+	calls       int
+	usage       model.Usage
+	asks        int
+	seen        int // parts at the last request
 }
 
 // New starts a lane.
@@ -124,7 +127,7 @@ func (t *Talk) Answer(text string, calls ...Call) {
 	}
 	t.At += 900 * time.Millisecond
 	t.Emit(&event.Response{Head: t.head(), Part: part, Took: 900 * time.Millisecond,
-		Resp: &model.Response{Items: items, Finish: finish, Usage: u, Model: t.Params.Model, Elapsed: 900 * time.Millisecond}})
+		Resp: &model.Response{Items: items, Finish: finish, Usage: u, Model: t.Params.Model, Elapsed: 900 * time.Millisecond, Cache: t.Cache, CacheFailed: t.CacheFailed}})
 	t.Script.Append(part)
 	for i, c := range calls {
 		t.request(i, &c, items[1+i].Call)
@@ -194,10 +197,11 @@ func Play(sink event.Sink) error {
 	t.Emit(&event.Attempt{Head: t.head(), N: 0, Err: &model.Error{Kind: model.ErrRateLimit, Status: 429, RetryAfter: 2 * time.Second, Message: "slow \"down\"", Usage: model.Usage{InputUncached: 3}}, Took: 20 * time.Millisecond, Wait: 2 * time.Second, Again: true})
 	t.At += 2 * time.Second
 	t.Ask()
-	t.Emit(&event.Attempt{Head: t.head(), N: 1, Resp: &model.Response{Finish: model.FinishLength, Model: "sim/other", Usage: model.Usage{Output: 512}}, Took: time.Second, Again: true})
+	t.Emit(&event.Attempt{Head: t.head(), N: 1, Resp: &model.Response{Finish: model.FinishLength, Model: "sim/other", Usage: model.Usage{Output: 512}, Cache: model.CacheKnown, CacheFailed: "it could not be written"}, Took: time.Second, Again: true})
 	t.At += time.Second
 	t.Params.MaxTokens = 1024
 	t.Ask()
+	t.Cache, t.CacheFailed = model.CacheKnown, "it could not be read"
 	exit := 3
 	content := "one\ntwo \"quoted\" \u2028 \U0001F600\n"
 	t.Answer("I copy.",
@@ -209,6 +213,7 @@ func Play(sink event.Sink) error {
 		Call{Name: "run", Args: `{bad`, Resources: []string{"db:orders"}, Text: "exit", Exit: &exit, Outcome: event.ToolError},
 		Call{Name: "nope", Args: `{}`, Text: "", Problem: event.ProblemUnknown, Outcome: event.UnknownTool},
 	)
+	t.Cache, t.CacheFailed = "", ""
 	t.Emit(&event.Anomaly{Head: t.head(), What: "finish stop with tool calls"})
 	t.Say("feedback", model.NewTextPart(model.User, "Go on."))
 	t.Close()

@@ -37,6 +37,8 @@ var allowed = []row{
 	{"loop/model/modeltest", "loop/model loop/clock", "one conformance suite for any model"},
 	{"loop/model/modeltest/faultserver", "loop/model loop/model/modeltest", "a faulty provider on loopback, and the conformance suite over it"},
 	{"loop/model/limit", "loop/model loop/clock", "a decorator of any model"},
+	{"loop/model/cache", "loop/model loop/redact", "a decorator of any model, and stores of answers"},
+	{"loop/model/cache/cachetest", "loop/model loop/model/cache", "one conformance suite for any store"},
 	{"loop/clock", "-", "time is a leaf"},
 	{"loop/redact", "-", "takes secrets out of texts: a leaf"},
 	{"loop/event", "loop/model", "events speak the model's vocabulary and stand under guards and loop"},
@@ -48,7 +50,8 @@ var allowed = []row{
 	{"loop/tool/fault", "loop/model loop/clock loop/event loop/tool", "a decorator of any tool"},
 	{"loop/tool/mock", "loop/model loop/event loop/tool loop/tool/fault loop/tool/internal/... loop/workspace", "tools work on a workspace"},
 	{"loop/internal/mutant", "-", "wrong builds for tests; nothing in an ordinary one"},
-	{"loop/guard", "loop/model loop/event loop/internal/mutant", "guards are pure folds over events"},
+	{"loop/guard/repair", "-", "makes JSON of what is almost JSON: a leaf"},
+	{"loop/guard", "loop/model loop/event loop/internal/mutant loop/guard/repair", "guards are pure folds over events"},
 	{"loop/prompt", "loop/model loop/event", "assembles requests"},
 	{"loop/approval", "loop/model loop/event loop/tool", "decides on operations"},
 	{"loop/output", "loop/model loop/event", "structured answers"},
@@ -90,7 +93,7 @@ var allowed = []row{
 		"scenario + arm + model -> a ready loop"},
 	{"ablations/models", "loop/model loop/model/limit scenarios/strictyaml results/pricing", "the models file: data, no adapter"},
 	{"ablations/design", "ablations/trial ablations/models loop/guard recorder/session scenarios scenarios/... results results/pricing", "says what is to be measured, and runs nothing"},
-	{"ablations", "ablations/design ablations/models ablations/trial loop loop/model loop/event recorder/session replayer graders " +
+	{"ablations", "ablations/design ablations/models ablations/trial loop loop/model loop/model/cache loop/event recorder/session replayer graders " +
 		"scenarios scenarios/... results results/...", "runs plans"},
 	{"ablations/check", "ablations ablations/design ablations/trial loop/... recorder/session graders graders/check scenarios scenarios/... results", "proves scenarios by running trials"},
 

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/harnessbench/harnessbench/ablations/design"
+	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
+	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/scenarios"
+)
+
+// cacheCaution says that a response cache will not be used.
+func cacheCaution(a *app, p *design.Plan, dir string) {
+	on := slices.ContainsFunc(p.Arms, func(x design.Arm) bool { return x.Guards.Mode("response_cache") != guard.Off })
+	own := !slices.ContainsFunc(p.Scenarios, func(s *scenarios.Scenario) bool { return s.Cache == "" })
+	switch {
+	case on && dir == "" && !own:
+		fmt.Fprintln(a.stderr, "caution: the guard response_cache is on and has no cache: name a folder with --response-cache")
+	case !on && dir != "":
+		fmt.Fprintln(a.stderr, "caution: --response-cache does nothing: no arm has the guard response_cache on")
+	}
+}
+
+// again is the command that takes an interrupted run up.
+func (f *runFlags) again(dir string) string {
+	if f.cache == "" {
+		return resumeCommand(dir)
+	}
+	return resumeCommand(dir) + " --response-cache " + cli.ShellQuote(f.cache)
+}
