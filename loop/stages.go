@@ -179,6 +179,9 @@ func (r *run) evaluate() {
 	if r.over() || r.resp == nil || len(r.batch) > 0 {
 		return
 	}
+	if r.unsealed(); r.over() {
+		return
+	}
 	c := &event.Candidate{Head: r.head(), Answer: model.TextOf(r.resp.Items), Empty: guard.Blank(r.resp)}
 	if r.deps.Check != nil && r.guards.Checks() {
 		fail, err := r.deps.Check(r.ctx, c.Answer)

@@ -260,7 +260,8 @@ type Candidate struct {
 // candidate. It is for guards and sinks; it is not recorded.
 type Seal struct {
 	Head
-	Broken []string // "changed tests/a.txt", "created ...", "deleted ...", sorted by path
+	Broken []string // the first "changed tests/a.txt", "created ...", "deleted ...", sorted by path
+	Count  int      // of all that are broken
 }
 
 // Approval is what an approver said of one operation, or that nobody said
