@@ -26,7 +26,7 @@ type Deps struct {
 	// sorted by path. Nil means that none are declared.
 	Sealed func() ([]Sealed, error)
 	Clock  clock.Clock
-	Sink  event.Sink
+	Sink   event.Sink
 	// Forget keeps no part of the conversation, only its chain digest: for a
 	// model that is served its answers and reads none.
 	Forget bool
@@ -95,6 +95,7 @@ type run struct {
 	limbo    map[model.Digest]struct{} // operations whose outcome is unknown
 	asked    asked
 	sealed   []Sealed // before the first turn
+	spent    spent
 
 	// of the turn
 	resp     *model.Response

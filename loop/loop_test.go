@@ -204,7 +204,7 @@ func TestLimitsStopInMidBatch(t *testing.T) {
 
 func TestDeadlineStopsInMidBatch(t *testing.T) {
 	m := answers(calls("slow", "slow", "slow", "slow"), say("done"))
-	tr := newTrial(t, m, []tool.Tool{slow("slow", event.Read, 20*time.Second)}, guard.ProfileDefault, "run_deadline.total=50s")
+	tr := newTrial(t, m, []tool.Tool{slow("slow", event.Read, 20*time.Second)}, guard.ProfileDefault, "run_deadline.total=50s", "final_synthesis=off", "parallel_tools=off")
 	end := tr.wantEnd(t, event.Deadline)
 	// 1 s for the model, 20 + 20, then 9 s of the third, which is cut.
 	wantLines(t, tr.sink.only("result"), "result 0 success", "result 1 success", "result 2 timeout", "result 3 cancelled")

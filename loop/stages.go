@@ -216,6 +216,7 @@ func (r *run) decide() bool {
 
 // finish ends the session with a reason and evidence.
 func (r *run) finish() (*event.End, error) {
+	r.synthesise()
 	end := &event.End{Head: r.head(), Reason: event.Completed, Unchecked: !r.checked, Answer: r.answer,
 		Turns: r.turn, Calls: r.calls, Attempts: r.attempts, Usage: r.usage, Cost: r.cost}
 	if r.stop != nil {
