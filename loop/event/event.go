@@ -202,9 +202,16 @@ const (
 
 // Texts of results that the loop gives calls which it neither ran nor counted.
 const (
-	NotRun  = "not run: the session is ending"
-	InLimbo = "this very operation was cut off before and its outcome is unknown; find out what it did before you do it again"
+	NotRun = "not run: the session is ending"
+	// NotBeside is that of a call which was not begun because another of its batch
+	// had failed.
+	NotBeside = "not run: another call of the batch failed"
+	InLimbo   = "this very operation was cut off before and its outcome is unknown; find out what it did before you do it again"
 )
+
+// CutShort is how the result of a call begins that was cancelled while it ran
+// because another of its batch failed.
+const CutShort = "cancelled: another call of the batch failed"
 
 // Delta is one change of the workspace.
 type Delta struct {
