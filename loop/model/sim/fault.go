@@ -67,15 +67,17 @@ func FaultKinds() []FaultKind {
 }
 
 // strike returns what the faults of this call add to its duration, or the error.
+// A request that is no turn meets only what strikes every call.
 func (m *Model) strike(req *model.Request) (time.Duration, error) {
-	if req.Purpose != "" {
-		return 0, nil
-	}
+	turn := req.Purpose == ""
 	for i := range m.faults {
 		f := &m.faults[i]
-		if hits(f.Turns, req.Turn) && hits(f.Attempts, req.Attempt+1) {
+		if hits(f.Turns, req.Turn) && hits(f.Attempts, req.Attempt+1) && (turn || len(f.Turns)+len(f.Attempts) == 0) {
 			return f.strike()
 		}
+	}
+	if !turn {
+		return 0, nil
 	}
 	return m.misfortune(req)
 }
