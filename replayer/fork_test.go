@@ -96,6 +96,8 @@ func sharedTurns(t *testing.T, a, b []byte) int {
 			return ta[i] - 1
 		case i < len(kb):
 			return tb[i] - 1
+		case strings.Contains(kb[i-1], string(model.ForFinalSynthesis)):
+			return tb[i-1] - 1
 		default:
 			return tb[i-1]
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
 	"slices"
 	"sort"
@@ -124,6 +125,12 @@ func (w *world) run(c model.ToolCall) string {
 		case "write_file":
 			w.files[path] = arg("content")
 			return fmt.Sprintf("wrote %d bytes to /workspace/%s", len(arg("content")), path)
+		case "edit_file":
+			if strings.Count(w.files[path], arg("old")) != 1 {
+				return "the old text must occur exactly once"
+			}
+			w.files[path] = strings.Replace(w.files[path], arg("old"), arg("new"), 1)
+			return "replaced 1 match in /workspace/" + path
 		case "grep":
 			return w.grep(path, arg("pattern"))
 		}
@@ -170,16 +177,43 @@ func (w *world) mock(t *scenarios.Tool, args map[string]any) string {
 		}
 		return len(r.AtCall) == 0
 	}
-	for i := range t.Mock.Responses {
-		if r := &t.Mock.Responses[i]; fits(r) {
-			text := r.Text
-			for k, v := range args {
-				text = strings.ReplaceAll(text, "${"+k+"}", fmt.Sprint(v))
-			}
-			return strings.ReplaceAll(text, "$$", "$")
+	fill := func(text string) string {
+		for k, v := range args {
+			text = strings.ReplaceAll(text, "${"+k+"}", fmt.Sprint(v))
 		}
+		return strings.ReplaceAll(text, "$$", "$")
+	}
+	for i := range t.Mock.Responses {
+		r := &t.Mock.Responses[i]
+		if !fits(r) {
+			continue
+		}
+		if len(r.AtCall) == 0 { // it begins a sequence with those of its When
+			for left := n - 1; left > 0 && i+1 < len(t.Mock.Responses); left-- {
+				if next := &t.Mock.Responses[i+1]; len(next.AtCall) > 0 || !maps.Equal(next.When, r.When) {
+					break
+				}
+				i++
+			}
+			r = &t.Mock.Responses[i]
+		}
+		for _, f := range r.Files {
+			w.files[fill(f.Path)] = fill(string(f.Data))
+		}
+		return fill(r.Text)
 	}
 	return "no response fits"
+}
+
+// lastWords asks for the answer where the turns have run out.
+func (w *world) lastWords(m model.Model) {
+	req := w.request(0, w.s.Limits.MaxTokens)
+	req.Purpose = model.ForFinalSynthesis
+	r, err := m.Generate(context.Background(), req, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.answer = model.TextOf(r.Items)
 }
 
 // ReadFile, Walk and Answer make the world a subject of checks.
