@@ -216,7 +216,7 @@ func ParseScript(name string, data []byte) (*Script, error) {
 		return nil, err
 	}
 	if f.Best != "" {
-		if s.best, err = compileTemplate(n.Pos, f.Best, false, index); err != nil {
+		if s.best, err = compileTemplate(n.Get("best").Pos, f.Best, false, index); err != nil {
 			return nil, err
 		}
 	}
