@@ -70,11 +70,11 @@ func brokenSeals(before, now []Sealed) (broken []string, count int) {
 			order = strings.Compare(before[0].Path, now[0].Path)
 		}
 		switch {
-		case order < 0 && !mutant.Is("seals"):
+		case order < 0:
 			say("deleted", before[0].Path)
 		case order > 0:
 			say("created", now[0].Path)
-		case order == 0 && before[0].Digest != now[0].Digest:
+		case order == 0 && before[0].Digest != now[0].Digest && !mutant.Is("seals"):
 			say("changed", before[0].Path)
 		}
 		if order <= 0 {
