@@ -62,7 +62,7 @@ func TestStuckEndsALoop(t *testing.T) {
 	}
 	// Shadow sees the same, does nothing, and is silent after its stop.
 	m = answers(calls("look"))
-	tr = newTrial(t, m, []tool.Tool{ok("look", event.Read, "seen")}, guard.ProfileDefault, "stuck=shadow")
+	tr = newTrial(t, m, []tool.Tool{ok("look", event.Read, "seen")}, guard.ProfileDefault, "stuck=shadow", "final_synthesis=off")
 	tr.Limits.Turns = 15
 	if end := tr.wantEnd(t, event.TurnLimit); !end.Backstop || end.Turns != 15 {
 		t.Errorf("%+v", end)

@@ -133,6 +133,7 @@ func ExampleLoop_Run_guards() {
 	// stuck 6 equal rounds false <nil>
 	// turn 3: stuck nudge (shadow), 3 equal rounds
 	// turn 6: stuck stop (shadow), 6 equal rounds
+	// turn 8: final_synthesis ask (enforce), turn_limit: 8 turns
 	// turn_limit 8 turns true <nil>
 }
 

@@ -17,6 +17,7 @@ type outcome struct {
 	tool.Result
 	want     time.Duration // what it would have taken
 	deadline time.Duration // in force, 0 = none
+	cut      bool          // because another call of the batch failed
 }
 
 // timed runs one operation under its deadline and moves the clock by what it
@@ -32,28 +33,38 @@ func (r *run) timed(req *event.ToolRequest, op *tool.Op) outcome {
 		lapse = r.deps.Clock.Declare
 	}
 	o.Took, o.want = lapse(start, o.Took, op.Deadline)
+	r.judge(req, &o)
+	return o
+}
+
+// judge makes of what a call gave, and of the time it took, what that means.
+func (r *run) judge(req *event.ToolRequest, o *outcome) {
 	// A tool that saw its context end says timeout itself, on a real clock within
 	// the microsecond to which that measures. One that gave up earlier has its own
 	// reason and keeps its text.
-	late := op.Deadline > 0 && (o.want > op.Deadline || o.Outcome == event.Timeout && o.Took+time.Microsecond >= op.Deadline)
+	late := o.deadline > 0 && (o.want > o.deadline || o.Outcome == event.Timeout && o.Took+time.Microsecond >= o.deadline)
 	if late {
 		o.Outcome, o.Exit = event.Timeout, nil
-		o.Text = fmt.Sprintf("timed out after %s: no result", op.Deadline)
+		o.Text = fmt.Sprintf("timed out after %s: no result", o.deadline)
 	}
 	if o.Outcome == event.Timeout && req.Effect != event.Read {
 		o.Outcome = event.UnknownOutcome
 		if late {
-			o.Text = fmt.Sprintf("timed out after %s", op.Deadline)
+			o.Text = fmt.Sprintf("timed out after %s", o.deadline)
 		}
 		o.Text += ": whether it took effect is unknown"
 	}
 	if o.Outcome == event.UnknownOutcome {
-		if r.limbo == nil {
-			r.limbo = map[model.Digest]struct{}{}
-		}
-		r.limbo[req.Digest] = struct{}{}
+		r.inLimbo(req.Digest)
 	}
-	return o
+}
+
+// inLimbo remembers an operation of which nobody knows whether it took effect.
+func (r *run) inLimbo(op model.Digest) {
+	if r.limbo == nil {
+		r.limbo = map[model.Digest]struct{}{}
+	}
+	r.limbo[op] = struct{}{}
 }
 
 // result records the terminal result of call i, lets the guards rewrite what the

@@ -252,5 +252,6 @@ func (r *run) charge(id string, u model.Usage) event.Cost {
 	pico, known := r.cfg.cost(id, u)
 	r.cost.Pico += pico
 	r.cost.Known = r.cost.Known && known
+	r.spent = spent{u, pico}
 	return event.Cost{Pico: pico, Known: known}
 }

@@ -177,7 +177,7 @@ func TestRunDeadlineCutsAHangingModelCall(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := answers(calls("look"), tt.hang)
-			tr := newTrial(t, m, []tool.Tool{ok("look", event.Read, "seen")}, guard.ProfileDefault, tt.changes...)
+			tr := newTrial(t, m, []tool.Tool{ok("look", event.Read, "seen")}, guard.ProfileDefault, append(tt.changes, "final_synthesis=off")...)
 			tr.Limits.Wall = tt.wall
 			end := tr.wantEnd(t, event.Deadline)
 			if end.At != tt.end || end.Backstop != tt.backstop || len(m.asked) != 2 || tr.clock.Now() != tt.end {

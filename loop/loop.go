@@ -22,8 +22,11 @@ type Deps struct {
 	// Check runs the scenario's acceptance checks and returns the first failing
 	// reason, "" when all pass. Nil means that there are none.
 	Check func(ctx context.Context, answer string) (fail string, err error)
-	Clock clock.Clock
-	Sink  event.Sink
+	// Sealed lists the files that are declared not to be changed, as they are now,
+	// sorted by path. Nil means that none are declared.
+	Sealed func() ([]Sealed, error)
+	Clock  clock.Clock
+	Sink   event.Sink
 	// Forget keeps no part of the conversation, only its chain digest: for a
 	// model that is served its answers and reads none.
 	Forget bool
@@ -91,6 +94,8 @@ type run struct {
 	answer   string                    // last text of the model
 	limbo    map[model.Digest]struct{} // operations whose outcome is unknown
 	asked    asked
+	sealed   []Sealed // before the first turn
+	spent    spent
 
 	// of the turn
 	resp     *model.Response
@@ -153,6 +158,7 @@ func (l *Loop) begin(ctx context.Context) *run {
 	for _, p := range l.cfg.Parts() {
 		r.say(p, why[p.Kind])
 	}
+	r.seal()
 	return r
 }
 

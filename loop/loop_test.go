@@ -17,7 +17,7 @@ import (
 func TestStageOrderOfEvents(t *testing.T) {
 	big := strings.Repeat("x", 30_000)
 	m := answers(calls("look", "export", "nope"), say("half"), say("whole"))
-	tr := newTrial(t, m, []tool.Tool{ok("look", event.Read, "1 match"), ok("export", event.Read, big)}, guard.ProfileDefault)
+	tr := newTrial(t, m, []tool.Tool{ok("look", event.Read, "1 match"), ok("export", event.Read, big)}, guard.ProfileDefault, "parallel_tools=off")
 	checks := 0
 	tr.deps.Check = func(context.Context, string) (string, error) {
 		checks++
@@ -56,7 +56,7 @@ func TestStageOrderOfEvents(t *testing.T) {
 func TestTheModelSeesRewrites(t *testing.T) {
 	big := strings.Repeat("0123456789", 3000)
 	m := answers(calls("export", "exprt", "export"), say("done"))
-	tr := newTrial(t, m, []tool.Tool{ok("export", event.Read, big)}, guard.ProfileDefault)
+	tr := newTrial(t, m, []tool.Tool{ok("export", event.Read, big)}, guard.ProfileDefault, "parallel_tools=off")
 	var spilled []string
 	tr.deps.Spill = func(path, data string) error {
 		if len(spilled) > 0 {
@@ -204,7 +204,7 @@ func TestLimitsStopInMidBatch(t *testing.T) {
 
 func TestDeadlineStopsInMidBatch(t *testing.T) {
 	m := answers(calls("slow", "slow", "slow", "slow"), say("done"))
-	tr := newTrial(t, m, []tool.Tool{slow("slow", event.Read, 20*time.Second)}, guard.ProfileDefault, "run_deadline.total=50s")
+	tr := newTrial(t, m, []tool.Tool{slow("slow", event.Read, 20*time.Second)}, guard.ProfileDefault, "run_deadline.total=50s", "final_synthesis=off", "parallel_tools=off")
 	end := tr.wantEnd(t, event.Deadline)
 	// 1 s for the model, 20 + 20, then 9 s of the third, which is cut.
 	wantLines(t, tr.sink.only("result"), "result 0 success", "result 1 success", "result 2 timeout", "result 3 cancelled")

@@ -182,6 +182,10 @@ func checkEnd(t *testing.T, seed uint64, tr *trial, end *event.End) {
 		t.Helper()
 		t.Fatalf("seed %d: %s\n%+v\n%s", seed, fmt.Sprintf(format, args...), end, strings.Join(tr.sink.log, "\n"))
 	}
+	lastCall := time.Duration(0) // the reserved call may pass the deadline
+	if len(tr.sink.only("guard final_synthesis enforce ask")) > 0 {
+		lastCall = time.Minute
+	}
 	ran := 0
 	for _, r := range eventsOf[*event.ToolResult](tr.sink) {
 		if r.Raw != "not run: the session is ending" && r.Outcome != event.PermissionDenied && r.Outcome != event.UnknownTool && r.Outcome != event.ValidationFailed {
@@ -205,7 +209,7 @@ func checkEnd(t *testing.T, seed uint64, tr *trial, end *event.End) {
 		fail("more turns than the scenario allows")
 	case tr.Limits.Calls > 0 && int64(end.Calls) > tr.Limits.Calls:
 		fail("more calls than the scenario allows")
-	case tr.Limits.Wall > 0 && tr.sink.only("attempt") == nil && end.At > tr.Limits.Wall: // a wait may end later
+	case tr.Limits.Wall > 0 && tr.sink.only("attempt") == nil && end.At > tr.Limits.Wall+lastCall: // a wait may end later
 		fail("more time than the scenario allows")
 	case len(tr.sink.only("state")) != end.Turns:
 		fail("%d turns were closed", len(tr.sink.only("state")))

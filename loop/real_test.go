@@ -38,7 +38,7 @@ func TestRealClockCutsAHangingModel(t *testing.T) {
 	build := func(give func(context.Context) error) func(t *testing.T) *trial {
 		return func(t *testing.T) *trial {
 			m := &scripted{answer: func(_ int, ctx context.Context, _ *model.Request) (*model.Response, error) { return nil, give(ctx) }}
-			return newTrial(t, m, nil, guard.ProfileDefault, "run_deadline.total=1m")
+			return newTrial(t, m, nil, guard.ProfileDefault, "run_deadline.total=1m", "final_synthesis=off")
 		}
 	}
 	once := func(t *testing.T, tr *trial, end *event.End) {

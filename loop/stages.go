@@ -2,6 +2,7 @@ package loop
 
 import (
 	"strings"
+	"time"
 
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
@@ -125,41 +126,59 @@ func (r *run) authorise() {
 	}
 }
 
-// execute (stage 5) runs the batch serially. Once a stop is due the remaining
-// calls are cancelled: each still gets its result.
+// execute (stage 5) runs the batch: at once where it may, else serially. Once a
+// stop is due the remaining calls are cancelled: each still gets its result.
 func (r *run) execute() {
+	if r.parallel() {
+		return
+	}
+	var took []time.Duration
 	for i := range r.batch {
 		if r.err != nil {
 			return
 		}
-		r.result(i, r.perform(i))
+		o, ran := r.perform(i)
+		if r.result(i, o); ran {
+			took = append(took, o.Took)
+		}
 	}
+	r.shadowed(took)
 }
 
-// perform gives call i its one terminal outcome.
-func (r *run) perform(i int) outcome {
-	req := &r.batch[i]
+// perform gives call i its one terminal outcome, and reports whether it was run.
+func (r *run) perform(i int) (o outcome, ran bool) {
 	if r.ctx.Err() != nil {
 		r.fail(event.CancelledRun, "cancelled")
 	}
+	op, o := r.admit(i)
+	if op == nil {
+		return o, false
+	}
+	return r.timed(&r.batch[i], op), true
+}
+
+// admit decides whether call i may run and counts it; op is nil and the outcome
+// stands where it may not.
+func (r *run) admit(i int) (op *tool.Op, o outcome) {
+	req := &r.batch[i]
 	if r.over() {
-		return outcome{Result: tool.Result{Outcome: event.Cancelled, Text: event.NotRun}}
+		return nil, outcome{Result: tool.Result{Outcome: event.Cancelled, Text: event.NotRun}}
 	}
 	if req.Problem != event.NoProblem {
-		return outcome{Result: tool.Result{Outcome: event.Outcome(req.Problem), Text: req.Detail}}
+		return nil, outcome{Result: tool.Result{Outcome: event.Outcome(req.Problem), Text: req.Detail}}
 	}
 	if _, unknown := r.limbo[req.Digest]; unknown { // since an earlier call of this very batch
-		return outcome{Result: tool.Result{Outcome: event.PermissionDenied, Text: event.InLimbo}}
+		return nil, outcome{Result: tool.Result{Outcome: event.PermissionDenied, Text: event.InLimbo}}
 	}
 	allowed := r.checkpoint(event.NextTool, i, req.Effect)
 	if r.over() {
-		return outcome{Result: tool.Result{Outcome: event.Cancelled, Text: event.NotRun}}
+		return nil, outcome{Result: tool.Result{Outcome: event.Cancelled, Text: event.NotRun}}
 	}
 	nth := r.nth[req.Call.Name]
 	r.nth[req.Call.Name] = nth + 1
 	r.calls++
-	return r.timed(req, &tool.Op{ID: req.Call.ID, Lane: r.lane, Turn: r.turn, Index: i, Nth: nth,
-		Name: req.Call.Name, Args: req.Args, Deadline: allowed.Budget})
+	return &tool.Op{ID: req.Call.ID, Lane: r.lane, Turn: r.turn, Index: i, Nth: nth,
+		Name: req.Call.Name, Args: req.Args, Deadline: allowed.Budget}, o
 }
 
 // commit (stage 6) closes the batch: one result per request stands in the
@@ -180,6 +199,9 @@ func (r *run) commit() {
 // not as success.
 func (r *run) evaluate() {
 	if r.over() || r.resp == nil || len(r.batch) > 0 {
+		return
+	}
+	if r.unsealed(); r.over() {
 		return
 	}
 	c := &event.Candidate{Head: r.head(), Answer: model.TextOf(r.resp.Items), Empty: guard.Blank(r.resp)}
@@ -216,6 +238,7 @@ func (r *run) decide() bool {
 
 // finish ends the session with a reason and evidence.
 func (r *run) finish() (*event.End, error) {
+	r.synthesise()
 	end := &event.End{Head: r.head(), Reason: event.Completed, Unchecked: !r.checked, Answer: r.answer,
 		Turns: r.turn, Calls: r.calls, Attempts: r.attempts, Usage: r.usage, Cost: r.cost}
 	if r.stop != nil {

@@ -94,7 +94,7 @@ func (e *Encoder) Encode(ev event.Event) (session.Type, []byte, error) {
 	case *event.End:
 		t = session.TypeFooter
 		err = e.end(ev)
-	case *event.Start, *event.Checkpoint, *event.Round:
+	case *event.Start, *event.Checkpoint, *event.Round, *event.Seal:
 		return "", nil, nil
 	default:
 		err = errors.New("no line is known for it")

@@ -2,6 +2,7 @@ package replayer
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
@@ -27,9 +28,9 @@ func (r *replay) bindTools(o *Options) bool {
 }
 
 // repeatable reports whether a recorded result is one of the call itself. That an
-// operator cancelled it, or a crash cut it off, is no behaviour of a tool.
+// operator or another call cancelled it, or a crash cut it off, is no behaviour of a tool.
 func repeatable(rec *tool.Result) bool {
-	return rec.Outcome != event.Cancelled && (rec.Outcome != event.UnknownOutcome || rec.Text != interrupted)
+	return rec.Outcome != event.Cancelled && (rec.Outcome != event.UnknownOutcome || rec.Text != interrupted && !strings.HasPrefix(rec.Text, event.CutShort))
 }
 
 // repeat executes a call again. Time is no observation: the call takes what it

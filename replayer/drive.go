@@ -237,6 +237,6 @@ func (s stopping) Run(context.Context, *tool.Op) tool.Result {
 func (r *replay) deps(cfg *trial.Rebuilt, heard event.Sink, forget bool) loop.Deps {
 	return loop.Deps{
 		Model: served{r}, Tools: cfg.Tools, Run: runner{r}, Spill: r.spill,
-		Check: cfg.Checker(r.ws), Clock: &handover{r: r}, Sink: heard, Forget: forget,
+		Check: cfg.Checker(r.ws), Sealed: trial.Sealer(cfg.Seals, r.ws), Clock: &handover{r: r}, Sink: heard, Forget: forget,
 	}
 }

@@ -156,11 +156,20 @@ func (p *prefix) Emit(ev event.Event) error {
 	case err != nil:
 		return err
 	case q == nil:
-		p.part(req.Turn)
+		p.part(turnOf(req.Turn, req.Req.Purpose))
 	case q.Turn != req.Turn || q.Purpose != req.Req.Purpose || !q.Chain.Of(req.Req.Chain()) || !p.params.Of(req.Req.ParamsDigest):
-		p.part(min(q.Turn, req.Turn))
+		p.part(min(turnOf(q.Turn, q.Purpose), turnOf(req.Turn, req.Req.Purpose)))
 	}
 	return nil
+}
+
+// turnOf is the turn that a request belongs to. The last answer is asked for
+// behind all of them.
+func turnOf(turn int, p model.Purpose) int {
+	if p == model.ForFinalSynthesis {
+		return turn + 1
+	}
+	return turn
 }
 
 // part notes the turn of the first request that only one of the two asked.
@@ -196,7 +205,7 @@ func (p *prefix) length(turns int) (int, error) {
 		return 0, err
 	}
 	if q != nil {
-		p.part(q.Turn)
+		p.part(turnOf(q.Turn, q.Purpose))
 		return p.turns, nil
 	}
 	return turns, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/loop"
 	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/replayer"
 	"github.com/harnessbench/harnessbench/scenarios/builtin"
@@ -76,6 +77,9 @@ func asks(t *testing.T, b []byte) (keys []string, turns []int) {
 			params = string(q.Params)
 		}
 		keys, turns = append(keys, fmt.Sprint(q.Turn, q.Chain, q.Purpose, params)), append(turns, q.Turn)
+		if q.Purpose == model.ForFinalSynthesis { // behind its turn
+			turns[len(turns)-1]++
+		}
 	}
 }
 
@@ -92,6 +96,8 @@ func sharedTurns(t *testing.T, a, b []byte) int {
 			return ta[i] - 1
 		case i < len(kb):
 			return tb[i] - 1
+		case strings.Contains(kb[i-1], string(model.ForFinalSynthesis)):
+			return tb[i-1] - 1
 		default:
 			return tb[i-1]
 		}

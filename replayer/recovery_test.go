@@ -18,7 +18,7 @@ import (
 	"github.com/harnessbench/harnessbench/scenarios/builtin"
 )
 
-func exact(t *testing.T, what string, whole []byte) {
+func replaysExactly(t *testing.T, what string, whole []byte) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x"+session.Suffix)
 	if err := os.WriteFile(path, whole, 0o644); err != nil {
@@ -55,7 +55,7 @@ func TestRecoveredSessions(t *testing.T) {
 			if mode == guard.Enforce && !bytes.Contains(whole, []byte(tt.shows)) {
 				t.Errorf("%s: no %s in the session", tt.id, tt.shows)
 			}
-			exact(t, tt.id+" "+string(mode), whole)
+			replaysExactly(t, tt.id+" "+string(mode), whole)
 			if mode == guard.Off {
 				continue
 			}
@@ -93,7 +93,7 @@ func TestAFailingCacheOnlySaysSo(t *testing.T) {
 		spec := trial.Spec{Scenario: sc, Model: "sim/weak", Arm: "default", Guards: set, Seed: 1}
 		want, _ := finished(t, spec)
 		got, _ := recordedBy(t, spec, trial.Options{Cache: broken{}})
-		exact(t, id, got)
+		replaysExactly(t, id, got)
 		notes, calls := bytes.Count(got, []byte(`"what":"response cache: it could not be read: no medium`)), bytes.Count(got, []byte(`"t":"request"`))
 		if notes != calls || calls == 0 {
 			t.Errorf("%s: %d notes for %d model calls", id, notes, calls)

@@ -153,6 +153,8 @@ type replay struct {
 	again  tool.Runner // executes calls again; nil = results are served
 	ladder ladder
 
+	broke wave // whose calls were in flight where the recording broke off
+
 	settled bool   // the verdict stands; nothing more is compared
 	onward  bool   // onto has taken over
 	halt    error  // why the loop is stopped

@@ -128,6 +128,29 @@ func (h *handover) Declare(start, declared, limit time.Duration) (took, want tim
 	return h.taped.Declare(start, declared, limit)
 }
 
+// Concurrent implements clock.Clock: what is served comes one after the other.
+func (h *handover) Concurrent() bool {
+	c := h.live()
+	return c != nil && c.Concurrent()
+}
+
+// Measure implements clock.Clock.
+func (h *handover) Measure(start, declared time.Duration) time.Duration {
+	if c := h.live(); c != nil {
+		return c.Measure(max(start-h.shift, 0), declared)
+	}
+	return h.taped.Measure(start, declared)
+}
+
+// Join implements clock.Clock.
+func (h *handover) Join(start, d time.Duration) {
+	if c := h.live(); c != nil {
+		c.Join(max(start-h.shift, 0), d)
+		return
+	}
+	h.taped.Join(start, d)
+}
+
 // Sleep implements clock.Clock.
 func (h *handover) Sleep(ctx context.Context, d time.Duration) error {
 	if c := h.live(); c != nil {

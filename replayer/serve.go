@@ -138,6 +138,9 @@ func (s runner) Run(ctx context.Context, op *tool.Op) tool.Result {
 			return res
 		}
 	}
+	if s.r.inFlight(op) {
+		return tool.Result{Outcome: event.UnknownOutcome, Text: interrupted}
+	}
 	return s.r.onto.Run.Run(ctx, op)
 }
 
@@ -149,11 +152,12 @@ const interrupted = "the run was interrupted during this call: whether it took e
 // without it.
 func (r *replay) result(ctx context.Context, op *tool.Op) (res tool.Result, ok bool) {
 	cancelled := tool.Result{Outcome: event.Cancelled}
-	l, err := r.tape.peek()
+	l, err := r.resultLine(op)
 	if err != nil {
 		if r.ended(err, "execute") != nil {
 			return cancelled, true
 		}
+		r.broke = wave{op.Lane, op.Turn, op.Wave}
 		if r.external(op.Name) {
 			return tool.Result{Outcome: event.UnknownOutcome, Text: interrupted}, true
 		}
@@ -187,7 +191,8 @@ func (r *replay) result(ctx context.Context, op *tool.Op) (res tool.Result, ok b
 	if again {
 		return r.repeat(ctx, op, &out), true
 	}
-	if rec.Outcome == event.Cancelled && r.tape.cancelled(1, false) { // a tool may say so without the operator
+	// A tool may say so without the operator, and so does a sibling that failed.
+	if rec.Outcome == event.Cancelled && rec.Text != event.CutShort && r.tape.cancelled(1, false) {
 		r.cancel()
 	}
 	return out, true

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/harnessbench/harnessbench/graders/check"
 	"github.com/harnessbench/harnessbench/scenarios/strictyaml"
 )
@@ -368,6 +370,11 @@ func (s *Scenario) rest(f *scenarioFile) error {
 	}
 	if p.Network != "none" && p.Network != "any" {
 		return p.Pos.Errorf("use none or any", "network %.40q is not known", p.Network)
+	}
+	for _, g := range f.Seals {
+		if !doublestar.ValidatePattern(g) || g == "" || g[0] == '/' {
+			return f.Pos.Errorf("write it like tests/**, relative to the workspace", "seals: %.80q is no glob", g)
+		}
 	}
 	s.Permissions = Permissions{p.Read, p.Write, p.Deny, p.Commands, p.Network}
 	for _, u := range f.User.Script {

@@ -161,6 +161,10 @@ func (p *Plan) worstOf(t *Trial) Need {
 		}
 	}
 	calls := float64(turns) * float64(attempts) * float64(len(models))
+	if g.Mode("final_synthesis") == guard.Enforce { // within the budgets, beyond turns and time
+		calls++
+		wall += time.Duration(g.Param("final_synthesis", "timeout"))
+	}
 	out := Need{Calls: &calls, Seconds: new(wall.Seconds())}
 	window := float64(size)
 	if window == 0 {

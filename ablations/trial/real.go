@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/harnessbench/harnessbench/loop"
@@ -21,8 +22,12 @@ type RealTime struct {
 // stopwatch measures a trial on a real model. A nil one, that of a simulated
 // model, measures nothing and leaves time virtual.
 type stopwatch struct {
-	wall   func() time.Time
-	began  time.Time
+	wall  func() time.Time
+	began time.Time
+
+	mu     sync.Mutex    // calls of a batch may run at once
+	busy   int           // calls and waits that are on
+	since  time.Time     // since when any is
 	others time.Duration // in calls and waits
 }
 
@@ -39,8 +44,7 @@ func (s *Spec) startWatch(o *Options) *stopwatch {
 }
 
 // over puts a trial on real time: its clock is the machine's, and what is not the
-// harness's own time is measured. The loop is one goroutine, and waits for every
-// call, so nothing is measured twice.
+// harness's own time is measured. Calls that run at once are measured once.
 func (w *stopwatch) over(d *loop.Deps, tools *tool.Set) {
 	if w == nil {
 		return
@@ -50,8 +54,23 @@ func (w *stopwatch) over(d *loop.Deps, tools *tool.Set) {
 	d.Run = timedTools{tools, w}
 }
 
-// since counts what passed since a call began.
-func (w *stopwatch) since(start time.Time) { w.others += w.wall().Sub(start) }
+// enter counts what passes until the returned function is called.
+func (w *stopwatch) enter() (leave func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.busy++; w.busy == 1 {
+		w.since = w.wall()
+	}
+	return w.leave
+}
+
+func (w *stopwatch) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.busy--; w.busy == 0 {
+		w.others += w.wall().Sub(w.since)
+	}
+}
 
 // stop ends the measurement; nil when there was none.
 func (w *stopwatch) stop() *RealTime {
@@ -80,7 +99,7 @@ func (c *realClock) Lapse(start, declared, limit time.Duration) (took, want time
 
 // Sleep implements clock.Clock.
 func (c *realClock) Sleep(ctx context.Context, d time.Duration) error {
-	defer c.watch.since(c.watch.wall())
+	defer c.watch.enter()()
 	return c.Real.Sleep(ctx, d)
 }
 
@@ -91,7 +110,7 @@ type timedModel struct {
 
 // Generate implements model.Model.
 func (m timedModel) Generate(ctx context.Context, req *model.Request, onDelta func(model.Delta)) (*model.Response, error) {
-	defer m.watch.since(m.watch.wall())
+	defer m.watch.enter()()
 	return m.Model.Generate(ctx, req, onDelta)
 }
 
@@ -103,7 +122,7 @@ type timedTools struct {
 
 // Run implements tool.Runner.
 func (t timedTools) Run(ctx context.Context, op *tool.Op) tool.Result {
-	defer t.watch.since(t.watch.wall())
+	defer t.watch.enter()()
 	res := t.Set.Run(ctx, op)
 	if !res.Declared {
 		res.Took = 0 // it is measured

@@ -31,6 +31,8 @@ type extra struct {
 	Faulty []string `json:"faulty,omitzero"`
 	// OwnCheck says that the acceptance check is code of a Go test.
 	OwnCheck bool `json:"own_check,omitzero"`
+	// Seals are globs of files that must not change.
+	Seals []string `json:"seals,omitempty"`
 }
 
 func (e extra) json() (string, error) {
@@ -111,6 +113,8 @@ type Rebuilt struct {
 	Faulty []string `json:"faulty,omitzero"`
 	// OwnCheck says that a check was code of a Go test, and is not there.
 	OwnCheck bool
+	// Seals are globs of files that must not change, see Sealer.
+	Seals []string
 }
 
 // Checker makes the acceptance check over a workspace; nil when there is nothing
@@ -159,7 +163,7 @@ func Rebuild(h *session.Header, parts []*model.Part) (*Rebuilt, error) {
 	if err := c.opening(&s, parts); err != nil {
 		return nil, err
 	}
-	r := &Rebuilt{Checks: c.Extra.Acceptance, OwnCheck: c.Extra.OwnCheck}
+	r := &Rebuilt{Checks: c.Extra.Acceptance, OwnCheck: c.Extra.OwnCheck, Seals: c.Extra.Seals}
 	if r.Config, err = loop.Freeze(s); err != nil {
 		return nil, fmt.Errorf("header, config: %w", err)
 	}
@@ -228,7 +232,7 @@ func (s *Spec) Rebuilt() (*Rebuilt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rebuilt{Config: cfg, Checks: s.Scenario.Acceptance, Tools: tools}, nil
+	return &Rebuilt{Config: cfg, Checks: s.Scenario.Acceptance, Tools: tools, Seals: s.Scenario.Seals}, nil
 }
 
 // RecordedSeed reads the suite's seed from a session's header.
@@ -286,5 +290,5 @@ func (r *Rebuilt) With(change func(*loop.Settings) error) (*Rebuilt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rebuilt{Config: cfg, Checks: r.Checks, Tools: r.Tools, Check: r.Check}, nil
+	return &Rebuilt{Config: cfg, Checks: r.Checks, Tools: r.Tools, Check: r.Check, Seals: r.Seals}, nil
 }

@@ -153,7 +153,7 @@ func (s *Spec) ready(ctx context.Context, ws *watched, file *session.File, o *Op
 	deps := loop.Deps{
 		Model: m, Tools: tools, Run: tools, Clock: clock.NewVirtual(), Sink: Tee{gate{ctx, ws}, rec, tally},
 		Spill: func(path, data string) error { return ws.Spill(path, []byte(data)) },
-		Check: Checker(s.Scenario.Acceptance, ws),
+		Check: Checker(s.Scenario.Acceptance, ws), Sealed: Sealer(s.Scenario.Seals, ws),
 	}
 	watch.over(&deps, tools)
 	if o.Watch != nil {

@@ -72,7 +72,7 @@ func (s *Spec) Settings() (loop.Settings, error) {
 	if err != nil {
 		return loop.Settings{}, err
 	}
-	ex := extra{Acceptance: sc.Acceptance}
+	ex := extra{Acceptance: sc.Acceptance, Seals: sc.Seals}
 	if ex.Acceptance == nil {
 		ex.Acceptance = check.Acceptance{}
 	}

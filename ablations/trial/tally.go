@@ -28,13 +28,16 @@ func (t Tee) Emit(ev event.Event) error {
 
 // Tally is a Sink that counts what tables and graders need to know of a session.
 type Tally struct {
-	ModelTime, ToolTime, WaitTime time.Duration
-	Answers                       int            // model calls that were answered
-	Calls                         []graders.Call // unless CountOnly
-	ToolCalls                     int            // calls with a result
-	CountOnly                     bool           // nobody asks what the calls were
-	Firings                       []event.Guard
-	LastError                     *model.Error // of the last attempt, when no answer followed
+	ModelTime, WaitTime time.Duration
+	ToolTime            time.Duration  // of calls that ran at once that of the longest
+	Answers             int            // model calls that were answered
+	Calls               []graders.Call // unless CountOnly
+	ToolCalls           int            // calls with a result
+	CountOnly           bool           // nobody asks what the calls were
+	Firings             []event.Guard
+	LastError           *model.Error // of the last attempt, when no answer followed
+
+	clock time.Duration // when the last call of the batch was over; before the first, when it was asked for
 }
 
 // Emit implements event.Sink.
@@ -55,8 +58,11 @@ func (t *Tally) Emit(ev event.Event) error {
 		t.ModelTime += ev.Took
 		t.Answers++
 		t.LastError = nil
+	case *event.ToolRequest:
+		t.clock = ev.At
 	case *event.ToolResult:
-		t.ToolTime += ev.Took
+		t.ToolTime += ev.At - t.clock
+		t.clock = ev.At
 		t.ToolCalls++
 		if t.CountOnly {
 			return nil

@@ -45,7 +45,7 @@ func TestForkRealModel(t *testing.T) {
 	if asked != whole+5 {
 		t.Errorf("%d calls, want 5", asked-whole)
 	}
-	got, _ = fork(0, "short", "--live", "--set", "limits.turns=2")
+	got, _ = fork(0, "short", "--live", "--set", "limits.turns=2", "--set", "guard.final_synthesis.mode=off")
 	has(got, `"shared_prefix_turns": 2`, `"calls_live": 0`, `"reason": "turn_limit"`)
 	got, _ = fork(0, "same", "--live")
 	has(got, `"calls_live": 0`, `"verdict": "EXACT"`)

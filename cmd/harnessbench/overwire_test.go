@@ -49,13 +49,18 @@ func (h hurried) WriteHeader(status int) {
 func (h hurried) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
 // sameFacts is what a trial must have in common with itself over the wire. Times
-// are not among it: over the wire they are real.
+// are not among it: over the wire they are real. The result of a call that the
+// deadline cut says its time, and goes into the last request: what that takes is
+// not among it either.
 func sameFacts(r *results.Trial) string {
 	n := func(v *int64) string {
 		if v == nil {
 			return "?"
 		}
 		return fmt.Sprint(*v)
+	}
+	if r.Outcome == "deadline" {
+		r.InputUncached, r.CacheRead = nil, nil
 	}
 	return fmt.Sprintf("%s, %s (backstop %v, errored %v), %d turns, %d model calls, %d tool calls, usage %s %s %s %s %s",
 		r.Verdict, r.Outcome, r.Backstop, r.Errored, r.Turns, r.ModelCalls, r.ToolCalls,

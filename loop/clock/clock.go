@@ -25,6 +25,15 @@ type Clock interface {
 	// Declare ends a call whose duration is declared on every clock: a mock
 	// tool's. It is Lapse with want = declared.
 	Declare(start, declared, limit time.Duration) (took, want time.Duration)
+	// Concurrent reports whether calls can run at once on this clock. Where they
+	// cannot they run one after the other and take the same time.
+	Concurrent() bool
+	// Measure says what a call that began at start, and ends now, has taken: as
+	// declared on a virtual clock. It moves nothing, and is safe for concurrent use
+	// on a clock that is Concurrent.
+	Measure(start, declared time.Duration) time.Duration
+	// Join ends calls that began together at start, the longest of which took d.
+	Join(start, d time.Duration)
 	// Sleep lets d pass, or returns the context's error.
 	Sleep(ctx context.Context, d time.Duration) error
 	// WithTimeout bounds a call. A virtual clock bounds nothing by itself: what
@@ -54,6 +63,15 @@ func (v *Virtual) Lapse(start, declared, limit time.Duration) (took, want time.D
 func (v *Virtual) Declare(start, declared, limit time.Duration) (took, want time.Duration) {
 	return v.Lapse(start, declared, limit)
 }
+
+// Concurrent implements Clock.
+func (*Virtual) Concurrent() bool { return false }
+
+// Measure implements Clock.
+func (*Virtual) Measure(_, declared time.Duration) time.Duration { return max(declared, 0) }
+
+// Join implements Clock.
+func (v *Virtual) Join(start, d time.Duration) { v.now = start + d }
 
 func atMost(d, limit time.Duration) time.Duration {
 	if limit > 0 && d > limit {
@@ -124,6 +142,25 @@ func (r *Real) Declare(start, declared, limit time.Duration) (took, want time.Du
 	r.skew += start + took - r.real()
 	r.now = start + took
 	return took, want
+}
+
+// Concurrent implements Clock.
+func (*Real) Concurrent() bool { return true }
+
+// Measure implements Clock.
+func (r *Real) Measure(start, _ time.Duration) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return max(r.now, r.real()) - start
+}
+
+// Join implements Clock. A duration that was declared moves the clock ahead; what
+// the calls took beyond their limits counts with the next one.
+func (r *Real) Join(start, d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.skew += max(start+d-r.real(), 0)
+	r.now = start + d
 }
 
 // Sleep implements Clock. What passes is exactly d on the trial's clock, so a

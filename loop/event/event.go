@@ -203,9 +203,16 @@ const (
 
 // Texts of results that the loop gives calls which it neither ran nor counted.
 const (
-	NotRun  = "not run: the session is ending"
-	InLimbo = "this very operation was cut off before and its outcome is unknown; find out what it did before you do it again"
+	NotRun = "not run: the session is ending"
+	// NotBeside is that of a call which was not begun because another of its batch
+	// had failed.
+	NotBeside = "not run: another call of the batch failed"
+	InLimbo   = "this very operation was cut off before and its outcome is unknown; find out what it did before you do it again"
 )
+
+// CutShort is how the result of a call begins that was cancelled while it ran
+// because another of its batch failed.
+const CutShort = "cancelled: another call of the batch failed"
 
 // Delta is one change of the workspace.
 type Delta struct {
@@ -271,7 +278,8 @@ type Candidate struct {
 // candidate. It is for guards and sinks; it is not recorded.
 type Seal struct {
 	Head
-	Broken []string // "changed tests/a.txt", "created ...", "deleted ...", sorted by path
+	Broken []string // the first "changed tests/a.txt", "created ...", "deleted ...", sorted by path
+	Count  int      // of all that are broken
 }
 
 // Approval is what an approver said of one operation, or that nobody said

@@ -58,6 +58,9 @@ var scenes = []struct {
 	{"acceptance", "retries=1", func() []event.Event {
 		return []event.Event{&event.Candidate{Checked: true, Fail: "no"}, &event.Candidate{Checked: true, Fail: "no"}, &event.Candidate{Checked: true, Fail: "no"}}
 	}, "send_back stop", true},
+	{"seals", "", func() []event.Event {
+		return []event.Event{&event.Seal{}, &event.Seal{Broken: []string{"changed tests/a.txt"}, Count: 1}, &event.Seal{Broken: []string{"changed tests/a.txt"}, Count: 1}}
+	}, "stop", true},
 	{"empty_response", "", func() []event.Event {
 		return []event.Event{&event.Candidate{Empty: true}, &event.Candidate{Empty: true}, &event.Candidate{Empty: true}}
 	}, "correct stop", true},

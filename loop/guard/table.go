@@ -188,7 +188,7 @@ var Table = []Def{
 		Params: []Param{
 			{"retries", Count, 2, 0, 1000, "how often a rejected end is sent back"},
 		}},
-	{Name: "seals", Class: Ends, Version: 1, Policy: true, Mode: Enforce, Full: Enforce,
+	{Name: "seals", Class: Ends, Version: 1, Mode: Enforce, Full: Enforce, build: newSeals,
 		Summary: "ends the session when a declared file was changed, created or deleted by the time the model says it is done",
 		WhenOff: "a model may change what it is checked by"},
 	{Name: "retry", Class: Recovery, Version: 1, Policy: true, Mode: Enforce, Full: Enforce,

@@ -20,7 +20,7 @@ import (
 type Spec struct {
 	model.ToolSpec
 	Effect   event.Effect
-	Parallel bool // may run beside others though not read-only
+	Parallel bool // may run beside others though not read-only: no two calls change the same file unless they name it
 }
 
 // Op is one operation to execute: canonical and authorised.
@@ -33,6 +33,9 @@ type Op struct {
 	Name     string
 	Args     string        // canonical JSON
 	Deadline time.Duration // 0 = none
+	// Wave, from 1, is equal for the calls of a batch that run at once; 0 = it runs
+	// alone.
+	Wave int
 }
 
 // Result is what running an operation gave.

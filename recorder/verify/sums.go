@@ -120,7 +120,7 @@ func (s *sums) call(l *session.Line) error {
 		return wrong(l, "id", "no call %.80q waits for a result", r.ID)
 	}
 	delete(s.open, r.ID)
-	notRun := r.Outcome == event.Cancelled && r.Text == event.NotRun || r.Outcome == event.PermissionDenied && r.Text == event.InLimbo
+	notRun := r.Outcome == event.Cancelled && (r.Text == event.NotRun || r.Text == event.NotBeside) || r.Outcome == event.PermissionDenied && r.Text == event.InLimbo
 	if !problem && !notRun {
 		s.calls++
 	}

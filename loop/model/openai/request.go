@@ -53,7 +53,7 @@ func (c *call) pose(m *Model, req *model.Request) {
 	r.ReasoningEffort = m.o.ReasoningEffort
 	r.ResponseFormat = m.o.ResponseFormat.wire()
 	for _, p := range req.Parts {
-		if p.Tool != nil {
+		if p.Tool != nil && m.offers(req) {
 			r.Tools = append(r.Tools, wireTool(p.Tool))
 		}
 	}
@@ -62,6 +62,14 @@ func (c *call) pose(m *Model, req *model.Request) {
 	}
 	c.head = appendHead(nil, m.o.Name, req, m.o.SendReasoning)
 	c.tail = append(appendNumbers(nil, &req.Params, m.o.MaxTokensField), m.extra...)
+}
+
+// offers reports whether the tools go with a request. The last answer of a session
+// is asked for without: an endpoint that was not told of a tool cannot call it,
+// which not every one keeps to that is told tool_choice none. Our own serve
+// command is told the purpose, and gets the request whole.
+func (m *Model) offers(req *model.Request) bool {
+	return req.Purpose != model.ForFinalSynthesis || m.o.Trace
 }
 
 func (f *ResponseFormat) wire() *openai.ChatCompletionResponseFormat {

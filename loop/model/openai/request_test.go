@@ -118,6 +118,34 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// The last answer of a session is asked for without tools; our own endpoint, which
+// is told what the request is for, gets all of it.
+func TestLastAnswerWithoutTools(t *testing.T) {
+	for _, tt := range []struct {
+		purpose model.Purpose
+		trace   bool
+		tools   bool
+	}{{"", false, true}, {model.ForFinalSynthesis, false, false}, {model.ForFinalSynthesis, true, true}} {
+		c := newCapture(t)
+		req := conversation()
+		req.Purpose = tt.purpose
+		if _, err := on(t, c.URL, func(o *Options) { o.Trace = tt.trace }).Generate(context.Background(), req, nil); err != nil {
+			t.Fatal(err)
+		}
+		var body struct {
+			Tools    []any             `json:"tools"`
+			Messages []any             `json:"messages"`
+			Metadata map[string]string `json:"metadata"`
+		}
+		if err := json.Unmarshal(c.body, &body); err != nil {
+			t.Fatal(err)
+		}
+		if (len(body.Tools) == 2) != tt.tools || len(body.Tools) != 0 && !tt.tools || len(body.Messages) != 7 || tt.trace && body.Metadata["harnessbench_purpose"] != "final_synthesis" {
+			t.Errorf("%q, trace %v: %s", tt.purpose, tt.trace, c.body)
+		}
+	}
+}
+
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", "request", name)

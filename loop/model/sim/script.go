@@ -24,6 +24,7 @@ import (
 //	   habit: {tool: write_file, args: {path: /workspace/answer.txt, content: "10417"}}}
 //	guess:
 //	- {say: "Not found."}
+//	best: "The order is ${order}, as far as I have seen."
 //
 // A fact holds once its pattern (RE2) was found in `times` messages (1) of the
 // role `in` (tool, user, system, any) and, for tool results, of the tool `from`.
@@ -51,11 +52,17 @@ import (
 // mixed (one of these, drawn for the rule). `fault` is the error of a trap of kind
 // down, as the faults of scenarios are named (server). Thought and answer count
 // towards max_tokens: beyond it, the answer is cut and empty.
+//
+// `best` is what a model says that is asked for its last answer, without tools
+// (see model.ForFinalSynthesis), if all facts that it names hold. Without it, or
+// them, that is what the first rule says that only speaks and whose facts are
+// there, or the last thing of the guesses.
 type Script struct {
 	Name  string // for messages
 	facts []fact
 	rules []rule
 	guess []action
+	best  template
 	// from lists, for each role, the facts to look for, so that a fold looks at
 	// each part once.
 	byRole map[model.Role][]int
@@ -97,6 +104,7 @@ type scriptFile struct {
 	Facts map[string]*factFile `yaml:"facts"`
 	Rules []ruleFile           `yaml:"rules,required"`
 	Guess []actionFile         `yaml:"guess"`
+	Best  string               `yaml:"best"`
 }
 
 type factFile struct {
@@ -218,6 +226,11 @@ func ParseScript(name string, data []byte) (*Script, error) {
 	}
 	if s.guess, err = compileActions(n.Pos, f.Guess, index); err != nil {
 		return nil, err
+	}
+	if f.Best != "" {
+		if s.best, err = compileTemplate(n.Get("best").Pos, f.Best, false, index); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }

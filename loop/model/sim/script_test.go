@@ -25,6 +25,7 @@ func TestScriptErrors(t *testing.T) {
 		{"args number", rule("{id: x, do: {tool: a, args: {n: 0x10}}}"), `o.yaml:3:35: 0x10 is no JSON number`},
 		{"unknown fact", rule("{id: x, need: [b], do: {say: y}}"), `rule "x" names the unknown fact "b"`},
 		{"unknown value", rule(`{id: x, do: {say: "${b}"}}`), `${b} names no fact; define it under facts`},
+		{"best", rule("{id: x, do: {say: y}}") + "best: \"it is ${b}\"", `o.yaml:4:7: ${b} names no fact; define it under facts`},
 		{"unclosed value", rule(`{id: x, do: {say: "${a"}}`), `${a} names no fact`},
 		{"twice", rule("{id: x, do: {say: y}}\n- {id: x, do: {say: y}}"), `o.yaml:4:3: rule "x" is there already`},
 		{"trap", rule("{id: x, trap: greed, do: {say: y}}"), `trap "greed" is not known; use repeat`},

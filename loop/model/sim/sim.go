@@ -217,22 +217,33 @@ func (m *Model) guessItems(s *state) []model.Item {
 	return []model.Item{textItem("I do not know how to go on.")}
 }
 
-// lastWords is the answer where no tool may be called: the first rule that only
-// speaks and whose facts are there, else the last thing that a guess says.
+// holdAll reports whether all of these facts hold.
+func (m *Model) holdAll(s *state, facts []int) bool {
+	for _, f := range facts {
+		if s.facts[f].times < m.script.facts[f].times {
+			return false
+		}
+	}
+	return true
+}
+
+// lastWords is the answer where no tool may be called: the script's best, the
+// first rule that only speaks and whose facts are there, or the last thing that a
+// guess says.
 func (m *Model) lastWords(s *state) string {
 	if m.script == nil || m.profile.Mute {
 		return "Done."
 	}
-next:
+	if best := &m.script.best; len(best.text) > 0 && !m.profile.Spam && m.holdAll(s, best.facts) {
+		return best.render(s.facts)
+	}
 	for i := range m.script.rules {
 		r := &m.script.rules[i]
 		if len(r.do.calls) > 0 || m.profile.Spam {
 			continue
 		}
-		for _, f := range r.need {
-			if s.facts[f].times < m.script.facts[f].times {
-				continue next
-			}
+		if !m.holdAll(s, r.need) {
+			continue
 		}
 		return r.do.say.render(s.facts)
 	}
