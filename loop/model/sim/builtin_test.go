@@ -3,10 +3,81 @@ package sim_test
 import (
 	"testing"
 
+	"github.com/harnessbench/harnessbench/graders/check"
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/model/sim"
 	"github.com/harnessbench/harnessbench/scenarios"
+	"github.com/harnessbench/harnessbench/scenarios/builtin"
 )
+
+// drive runs a profile on a scenario and reports whether every grader that can
+// be decided without a session passes.
+func drive(t *testing.T, profile string, s *scenarios.Scenario) (passed bool, turns int) {
+	t.Helper()
+	p, ok := sim.Lookup(profile)
+	if !ok {
+		t.Fatal(profile)
+	}
+	m := sim.New(p, options(t, s))
+	w := newWorld(t, s)
+	for range s.Limits.Turns {
+		if w.step(m) {
+			break
+		}
+	}
+	passed = true
+	for i := range s.Graders {
+		if !s.Graders[i].Kind.Predicate() {
+			continue
+		}
+		r, err := check.Eval(&s.Graders[i], w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		passed = passed && r.OK
+	}
+	return passed, w.turn
+}
+
+func options(t *testing.T, s *scenarios.Scenario) sim.Options {
+	script, err := sim.ParseScript(s.OracleName, s.Oracle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := sim.Options{Script: script, Seed: 1, Window: s.Limits.ContextWindow}
+	for _, f := range s.Faults {
+		if f.Model {
+			o.Faults = append(o.Faults, sim.Fault{Turns: f.AtTurn, Attempts: f.AtAttempt, Kind: sim.FaultKind(f.Kind),
+				Status: f.Status, RetryAfter: f.RetryAfter, Takes: f.Takes, Message: f.Text})
+		}
+	}
+	return o
+}
+
+// Where every call is answered as it should be, the oracle solves each scenario
+// with turns to spare, and who does nothing or guesses does not.
+func TestBuiltin(t *testing.T) {
+	all, err := builtin.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		for profile, want := range map[string]string{"sim/oracle": s.Lint.Oracle, "sim/noop": s.Lint.Noop, "sim/spam": s.Lint.Spam} {
+			got, turns := drive(t, profile, s)
+			if got != (want == "pass") {
+				t.Errorf("%s, %s: passed = %v, want %s", s.ID, profile, got, want)
+			}
+			if turns > s.Limits.Turns-2 {
+				t.Errorf("%s, %s: %d turns", s.ID, profile, turns)
+			}
+		}
+		for _, g := range append(append([]string(nil), s.Stresses...), s.Controls...) {
+			if guard.Lookup(g) < 0 {
+				t.Errorf("%s names the guard %q, which is none", s.ID, g)
+			}
+		}
+	}
+}
 
 // The kinds of faults that a scenario may name are those that exist here.
 func TestFaultKinds(t *testing.T) {
