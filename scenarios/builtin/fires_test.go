@@ -20,6 +20,7 @@ import (
 type ran struct {
 	verdict string
 	reason  event.Reason
+	turns   int
 	fired   map[string]bool // guards, in either mode
 	tokens  int64           // input, of which some may be cached, and output
 	took    time.Duration   // on the trial's clock
@@ -43,7 +44,7 @@ func run(t *testing.T, s *scenarios.Scenario, model string, set guard.Settings, 
 		t.Fatal(err)
 	}
 	u := o.End.Usage
-	r := ran{verdict: o.Overall.Verdict, reason: o.End.Reason, fired: map[string]bool{}, took: o.End.At,
+	r := ran{verdict: o.Overall.Verdict, reason: o.End.Reason, turns: o.End.Turns, fired: map[string]bool{}, took: o.End.At,
 		tokens: u.InputUncached + u.CacheRead + u.CacheWrite + u.Output}
 	for _, g := range o.Tally.Firings {
 		r.fired[g.Name] = true
@@ -138,8 +139,9 @@ func TestHurts(t *testing.T) {
 	})
 }
 
-// The oracle passes, and ends by itself, under the default guards, but for scenarios that show a
-// harm, which it passes without the guard; noop and spam do as lint says.
+// The oracle passes, and ends by itself with turns to spare, under the default
+// guards, but for scenarios that show a harm, which it passes without the guard;
+// noop and spam do as lint says.
 func TestLint(t *testing.T) {
 	each(t, func(t *testing.T, s *scenarios.Scenario) {
 		guards := standard
@@ -156,8 +158,8 @@ func TestLint(t *testing.T) {
 			if got.verdict != want {
 				t.Errorf("%s: %s, want %s", model, got.verdict, want)
 			}
-			if model == "sim/oracle" && got.reason != event.Completed {
-				t.Errorf("%s: ends %s", model, got.reason)
+			if spare := s.Limits.Turns - got.turns; model == "sim/oracle" && (got.reason != event.Completed || spare < 2) {
+				t.Errorf("%s: ends %s with %d turns to spare", model, got.reason, spare)
 			}
 		}
 	})
