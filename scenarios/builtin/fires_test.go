@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -82,85 +83,17 @@ func each(t *testing.T, f func(t *testing.T, s *scenarios.Scenario)) {
 	})
 }
 
-// A stressed guard fires for its trap model, in the default profile or, where
-// another guard deals with the cause first, alone. A controlled one fires for
-// nobody.
-func TestStressesAndControls(t *testing.T) {
+// The oracle ends by itself with turns to spare, where the scenario is not about
+// turns and time that run out. All else that a scenario says of itself is held by
+// package ablations/check.
+func TestOracleEndsByItself(t *testing.T) {
 	each(t, func(t *testing.T, s *scenarios.Scenario) {
-		for _, g := range s.Stresses {
-			alone := set(t, guard.MustProfile(guard.ProfileNone), g, guard.Enforce)
-			enforced := set(t, standard, g, guard.Enforce)
-			if !run(t, s, "sim/trap-"+g, enforced, 0).fired[g] && !run(t, s, "sim/trap-"+g, alone, 0).fired[g] {
-				t.Errorf("%s does not fire for its trap model", g)
-			}
+		if slices.Contains(s.Stresses, "final_synthesis") || s.Tagged(scenarios.TagHarms) {
+			return
 		}
-		for _, g := range s.Controls {
-			enforced := set(t, standard, g, guard.Enforce)
-			for _, m := range []string{"sim/oracle", "sim/weak", "sim/strong", "sim/trap-" + g} {
-				for rep := range 3 {
-					if run(t, s, m, enforced, rep).fired[g] {
-						t.Errorf("%s fires for %s in repetition %d", g, m, rep)
-					}
-				}
-			}
-		}
-	})
-}
-
-// A bad setting costs what the scenario says it does.
-func TestHurts(t *testing.T) {
-	each(t, func(t *testing.T, s *scenarios.Scenario) {
-		for _, h := range s.Hurts {
-			model, mode := h.Model, guard.Mode(h.Mode)
-			if model == "" {
-				model = "sim/oracle"
-			}
-			if mode == "" {
-				mode = guard.Enforce
-			}
-			bad := set(t, standard, h.Guard, mode)
-			for name, value := range h.Set {
-				var err error
-				if bad, err = bad.WithParam(h.Guard, name, value); err != nil {
-					t.Fatal(err)
-				}
-			}
-			a, b := run(t, s, model, standard, 0), run(t, s, model, bad, 0)
-			if a.verdict != "pass" {
-				t.Errorf("%s does not pass under the default guards", model)
-			}
-			worse := map[string]bool{"": b.verdict == "fail", "fail": b.verdict == "fail",
-				"tokens": 2*b.tokens >= 3*a.tokens, "time": 2*b.took >= 3*a.took}
-			if !worse[h.By] {
-				t.Errorf("%s %s %v does not hurt %s: %s, %d tokens, %s before; %s, %d tokens, %s with it",
-					h.Guard, mode, h.Set, model, a.verdict, a.tokens, a.took, b.verdict, b.tokens, b.took)
-			}
-		}
-	})
-}
-
-// The oracle passes, and ends by itself with turns to spare, under the default
-// guards, but for scenarios that show a harm, which it passes without the guard;
-// noop and spam do as lint says.
-func TestLint(t *testing.T) {
-	each(t, func(t *testing.T, s *scenarios.Scenario) {
-		guards := standard
-		if s.Tagged(scenarios.TagHarms) {
-			for _, g := range s.Stresses {
-				guards = set(t, guards, g, guard.Off)
-			}
-			if r := run(t, s, "sim/oracle", standard, 0); r.verdict != "fail" {
-				t.Error("it is tagged harms and harms nobody")
-			}
-		}
-		for model, want := range map[string]string{"sim/oracle": s.Lint.Oracle, "sim/noop": s.Lint.Noop, "sim/spam": s.Lint.Spam} {
-			got := run(t, s, model, guards, 0)
-			if got.verdict != want {
-				t.Errorf("%s: %s, want %s", model, got.verdict, want)
-			}
-			if spare := s.Limits.Turns - got.turns; model == "sim/oracle" && (got.reason != event.Completed || spare < 2) {
-				t.Errorf("%s: ends %s with %d turns to spare", model, got.reason, spare)
-			}
+		got := run(t, s, "sim/oracle", standard, 0)
+		if spare := s.Limits.Turns - got.turns; got.reason != event.Completed || spare < 2 {
+			t.Errorf("ends %s with %d turns to spare", got.reason, spare)
 		}
 	})
 }
