@@ -70,7 +70,7 @@ func (r *run) result(i int, o outcome) {
 	if res.Rewrote {
 		r.emit(&event.Part{Head: r.head(), Part: part, Why: "rewrite"})
 	}
-	r.script.Append(part.Lean())
+	r.append(part, layerOf(req, ev.Outcome), false)
 }
 
 // callID makes the id of the index-th call of this turn from what identifies it,

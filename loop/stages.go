@@ -7,6 +7,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/internal/mutant"
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/prompt"
 	"github.com/harnessbench/harnessbench/loop/tool"
 )
 
@@ -85,7 +86,7 @@ func (r *run) parse() {
 	if r.late != nil {
 		r.emit(r.late)
 	}
-	r.script.Append(part.Lean())
+	r.append(part, prompt.Talk, false)
 	r.anomalies()
 	for i := range r.batch {
 		op := &r.ops[i]
@@ -191,6 +192,7 @@ func (r *run) evaluate() {
 	}
 	r.emit(c)
 	r.consult(c)
+	r.room.rejected = c.Fail != ""
 	r.accepted = !r.over() && !r.goOn
 }
 

@@ -3,6 +3,7 @@ package trial
 import (
 	"fmt"
 
+	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/loop/model/sim"
 	"github.com/harnessbench/harnessbench/scenarios"
 )
@@ -26,7 +27,7 @@ func Simulated(sc *scenarios.Scenario, profile string, luck uint64) (*sim.Model,
 	}
 	for _, f := range sc.Faults {
 		if f.Model {
-			opts.Faults = append(opts.Faults, sim.Fault{Turns: f.AtTurn, Attempts: f.AtAttempt, Kind: sim.FaultKind(f.Kind),
+			opts.Faults = append(opts.Faults, sim.Fault{Turns: f.AtTurn, Attempts: f.AtAttempt, Purpose: model.Purpose(f.Purpose), Kind: sim.FaultKind(f.Kind),
 				Status: f.Status, RetryAfter: f.RetryAfter, Takes: f.Takes, Message: f.Text})
 		}
 	}

@@ -29,8 +29,9 @@ const (
 // Fault strikes model calls by their place, never by counting: the turn and the
 // attempt come with the request, so a served prefix moves no fault.
 type Fault struct {
-	Turns      []int // from 1; none = every turn
-	Attempts   []int // within the turn, from 1; none = every attempt
+	Turns      []int         // from 1; none = every turn
+	Attempts   []int         // within the turn, from 1; none = every attempt
+	Purpose    model.Purpose // of the calls that it strikes; "" = those of turns
 	Kind       FaultKind
 	Status     int           // HTTP status; 0 = the kind's
 	RetryAfter time.Duration // 0 = the provider does not say
@@ -68,14 +69,14 @@ func FaultKinds() []FaultKind {
 
 // strike returns what the faults of this call add to its duration, or the error.
 func (m *Model) strike(req *model.Request) (time.Duration, error) {
-	if req.Purpose != "" {
-		return 0, nil
-	}
 	for i := range m.faults {
 		f := &m.faults[i]
-		if hits(f.Turns, req.Turn) && hits(f.Attempts, req.Attempt+1) {
+		if f.Purpose == req.Purpose && hits(f.Turns, req.Turn) && hits(f.Attempts, req.Attempt+1) {
 			return f.strike()
 		}
+	}
+	if req.Purpose != "" {
+		return 0, nil
 	}
 	return m.misfortune(req)
 }

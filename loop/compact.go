@@ -1,0 +1,125 @@
+package loop
+
+import (
+	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/prompt"
+)
+
+// room is what a lane knows of its context window.
+type room struct {
+	book  *prompt.Book // of the conversation as it is; nil = nobody wants to change it
+	asIf  *prompt.Book // as it would be, for compaction in shadow; else nil
+	size  int64        // bytes of the conversation as it is
+	est   prompt.Estimator
+	floor int64 // tokens below which compaction is not due again
+
+	taken    bool           // the conversation was changed, or another question asked, since the last request
+	asked    []model.Digest // chains of the last request, with a book
+	told     bool           // the instruction that asks for a summary was recorded
+	rejected bool           // acceptance sent the answer back: the feedback to come says what is unmet
+	unmet    bool           // such a feedback stands in the conversation
+}
+
+// mostKept is how many bytes of a conversation are kept for context_overflow
+// where no window bounds it: no provider takes more.
+const mostKept = 8 << 20
+
+// openRoom says what has to be kept of the conversation. Compaction needs a
+// window; context_overflow takes what the provider refused for one.
+func (r *run) openRoom() {
+	_, compaction := r.guards.Compaction()
+	overflow, mode := r.guards.ContextOverflow()
+	window := r.cfg.s.Window > 0
+	refused := mode != guard.Off && overflow.Retries > 0
+	if compaction == guard.Enforce && window || refused {
+		r.room.book = &prompt.Book{}
+	}
+	if compaction == guard.Shadow && window {
+		r.room.asIf = &prompt.Book{}
+	}
+	r.script = model.NewTranscript()
+	if rewrites := compaction == guard.Enforce && window || refused && mode == guard.Enforce; r.deps.Forget && !rewrites {
+		r.script = model.NewForgetful()
+	}
+}
+
+// append adds a part to the conversation and accounts for it.
+func (r *run) append(p *model.Part, layer prompt.Layer, pinned bool) {
+	r.script.Append(p.Lean())
+	m := &r.room
+	m.size += int64(p.Size)
+	if m.asIf != nil {
+		m.asIf.Add(p, layer, pinned)
+	}
+	if m.book == nil {
+		return
+	}
+	m.book.Add(p, layer, pinned)
+	if m.size > max(mostKept, 8*int64(r.cfg.s.Window)) {
+		m.book = nil
+		if r.deps.Forget {
+			r.script.Forget()
+		}
+	}
+}
+
+// appendSaid adds a part that no other event carries. What a scripted user says
+// is pinned, and what acceptance found unmet, as long as it is the latest.
+func (r *run) appendSaid(p *model.Part, why string) {
+	layer, pinned := prompt.Talk, why == "user"
+	switch {
+	case p.Kind != model.KindMessage:
+		layer = prompt.Fixed
+	case why == "task":
+		layer = prompt.Task
+	case why == "feedback" && r.room.rejected:
+		if pinned = true; r.room.unmet {
+			r.unpin()
+		}
+		r.room.rejected, r.room.unmet = false, true
+	}
+	r.append(p, layer, pinned)
+}
+
+func (r *run) unpin() {
+	for _, b := range []*prompt.Book{r.room.book, r.room.asIf} {
+		if b != nil {
+			b.Unpin()
+		}
+	}
+}
+
+// layerOf is the account of a result: what was read can be read again.
+func layerOf(req *event.ToolRequest, o event.Outcome) prompt.Layer {
+	if req.Effect == event.Read && o == event.Success && len(req.Resources) > 0 {
+		return prompt.Documents
+	}
+	return prompt.Talk
+}
+
+// measured calibrates the estimate by what the provider reported of a request.
+func (r *run) measured(req *model.Request, u model.Usage) {
+	if req.Purpose == "" {
+		r.room.est = r.room.est.Calibrate(r.room.size, u)
+	}
+}
+
+// asking says of a request what is not implied. What was put before the model
+// last is the base, also where that was a question for a summary.
+func (r *run) asking(req *model.Request) *event.Request {
+	m := &r.room
+	ev := &event.Request{Head: r.head(), Req: req, Implied: !m.taken && req.Purpose == ""}
+	if !ev.Implied {
+		for ev.Keep+1 < len(m.asked) && ev.Keep+1 < len(req.Chains) && m.asked[ev.Keep+1] == req.Chains[ev.Keep+1] {
+			ev.Keep++
+		}
+		ev.Add = req.Parts[ev.Keep:]
+	}
+	m.taken = req.Purpose != ""
+	if m.book != nil {
+		m.asked = req.Chains
+	}
+	return ev
+}
