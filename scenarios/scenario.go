@@ -154,7 +154,7 @@ var FaultKinds = []string{"error", "flaky", "hang", "malformed", "slow", "trunca
 
 // ModelFaultKinds are the faults of a model's endpoint.
 var ModelFaultKinds = []string{
-	"auth", "bad_request", "broken_stream", "hang", "quota", "rate_limit", "server", "slow", "timeout", "transport",
+	"auth", "bad_request", "broken_stream", "context_overflow", "hang", "quota", "rate_limit", "server", "slow", "timeout", "transport",
 }
 
 // Permissions bound what tools may touch. Globs are over workspace paths. Empty

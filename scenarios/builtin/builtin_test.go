@@ -44,13 +44,13 @@ func TestSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 12 {
+	if len(all) < 24 {
 		t.Errorf("%d scenarios", len(all))
 	}
 	stressed := map[string]int{}
 	harms, controls := 0, 0
 	for _, s := range all {
-		if s.Oracle == nil || len(s.Acceptance) == 0 || s.Limits.ContextWindow == 0 {
+		if s.Oracle == nil || len(s.Acceptance) == 0 || s.Limits.ContextWindow == 0 && s.ID != "window-unknown" {
 			t.Errorf("%s: oracle, acceptance or window is missing", s.ID)
 		}
 		if s.Tagged(scenarios.TagHarms) {
@@ -65,7 +65,7 @@ func TestSet(t *testing.T) {
 			t.Errorf("Get(%s): %v", s.ID, err)
 		}
 	}
-	if harms != 1 || controls != 1 {
+	if harms < 1 || controls < 9 {
 		t.Errorf("%d harms, %d controls", harms, controls)
 	}
 	for _, g := range []string{"stuck", "spill", "acceptance", "retry", "truncated_empty", "tool_deadline", "empty_response", "unknown_tool"} {

@@ -22,6 +22,7 @@ const (
 	FaultServer       FaultKind = "server"     // 503 unless Status says otherwise
 	FaultAuth         FaultKind = "auth"       // 401
 	FaultBadRequest   FaultKind = "bad_request"
+	FaultOverflow     FaultKind = "context_overflow" // 400: the request is too large, whatever the window
 	FaultSlow         FaultKind = "slow"
 	FaultHang         FaultKind = "hang"
 )
@@ -55,6 +56,7 @@ var faultInfo = map[FaultKind]struct {
 	FaultServer:       {model.ErrServer, 503, "service unavailable"},
 	FaultAuth:         {model.ErrAuth, 401, "invalid key"},
 	FaultBadRequest:   {model.ErrBadRequest, 400, "bad request"},
+	FaultOverflow:     {model.ErrContextOverflow, 400, "the request is too large for this endpoint"},
 }
 
 // FaultKinds lists the kinds that a scenario may inject, sorted.
