@@ -13,6 +13,8 @@ type room struct {
 	asIf  *prompt.Book // as it would be, for compaction in shadow; else nil
 	size  int64        // bytes of the conversation as it is
 	est   prompt.Estimator
+	how   guard.Compaction
+	mode  guard.Mode // of compaction; off without a window
 	floor int64 // tokens below which compaction is not due again
 
 	taken    bool           // the conversation was changed, or another question asked, since the last request
@@ -29,18 +31,20 @@ const mostKept = 8 << 20
 // openRoom says what has to be kept of the conversation. Compaction needs a
 // window; context_overflow takes what the provider refused for one.
 func (r *run) openRoom() {
-	_, compaction := r.guards.Compaction()
-	overflow, mode := r.guards.ContextOverflow()
-	window := r.cfg.s.Window > 0
-	refused := mode != guard.Off && overflow.Retries > 0
-	if compaction == guard.Enforce && window || refused {
-		r.room.book = &prompt.Book{}
+	m := &r.room
+	if m.how, m.mode = r.guards.Compaction(); r.cfg.s.Window == 0 {
+		m.mode = guard.Off
 	}
-	if compaction == guard.Shadow && window {
-		r.room.asIf = &prompt.Book{}
+	overflow, mode := r.guards.ContextOverflow()
+	refused := mode != guard.Off && overflow.Retries > 0
+	if m.mode == guard.Enforce || refused {
+		m.book = &prompt.Book{}
+	}
+	if m.mode == guard.Shadow {
+		m.asIf = &prompt.Book{}
 	}
 	r.script = model.NewTranscript()
-	if rewrites := compaction == guard.Enforce && window || refused && mode == guard.Enforce; r.deps.Forget && !rewrites {
+	if rewrites := m.mode == guard.Enforce || refused && mode == guard.Enforce; r.deps.Forget && !rewrites {
 		r.script = model.NewForgetful()
 	}
 }

@@ -26,22 +26,21 @@ type compaction struct {
 // compact (before a turn's first request) makes room where the conversation
 // fills the window.
 func (r *run) compact() {
-	policy, mode := r.guards.Compaction()
 	m, window := &r.room, int64(r.cfg.s.Window)
 	book := m.book
-	if mode == guard.Shadow {
+	if m.mode == guard.Shadow {
 		book = m.asIf
 	}
-	if mode == guard.Off || book == nil || r.over() {
+	if m.mode == guard.Off || book == nil || r.over() {
 		return
 	}
-	if tokens := m.est.Tokens(book.Bytes()); !policy.Due(tokens, window) || tokens < m.floor {
+	if tokens := m.est.Tokens(book.Bytes()); !m.how.Due(tokens, window) || tokens < m.floor {
 		return
 	}
-	c := &compaction{run: r, name: "compaction", mode: mode, book: book, how: policy,
-		window: window, target: policy.Target(window), most: window}
+	c := &compaction{run: r, name: "compaction", mode: m.mode, book: book, how: m.how,
+		window: window, target: m.how.Target(window), most: window}
 	c.do()
-	m.floor = policy.Again(m.est.Tokens(book.Bytes()), window)
+	m.floor = m.how.Again(c.tokens(), window)
 }
 
 // overflowed answers a refusal of the request's size: compact, and ask again. It
@@ -72,8 +71,8 @@ func (r *run) refusal(e *model.Error, used int) *compaction {
 	if e.Kind != model.ErrContextOverflow || mode == guard.Off || r.room.book == nil || !policy.Again(used) {
 		return nil
 	}
-	how, enforced := r.guards.Compaction()
-	how.Summary = how.Summary && enforced == guard.Enforce // else nobody wants one
+	how := r.room.how
+	how.Summary = how.Summary && r.guards.Mode("compaction") == guard.Enforce // else nobody wants one
 	window := r.refused()
 	c := &compaction{run: r, name: "context_overflow", mode: mode, book: r.room.book, how: how,
 		window: window, target: how.Target(window), most: how.At * window / 100}

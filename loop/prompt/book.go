@@ -99,12 +99,15 @@ const pointer = "\nfull output: /workspace/"
 func pointerOf(text string) string {
 	const within = 512
 	tail := text[max(len(text)-within, 0):]
-	i := strings.LastIndex(tail, pointer)
-	if i < 0 {
-		return ""
+	i := strings.Index(tail, pointer)
+	for i >= 0 {
+		tail = tail[i+1:]
+		if i = strings.Index(tail, pointer); i < 0 {
+			line, _, _ := strings.Cut(tail, "\n")
+			return line
+		}
 	}
-	line, _, _ := strings.Cut(tail[i+1:], "\n")
-	return line
+	return ""
 }
 
 // frame is what a result's message has besides the text that can be cut.
