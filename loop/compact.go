@@ -15,13 +15,12 @@ type room struct {
 	est   prompt.Estimator
 	how   guard.Compaction
 	mode  guard.Mode // of compaction; off without a window
-	floor int64 // tokens below which compaction is not due again
+	floor int64      // tokens below which compaction is not due again
 
 	taken    bool           // the conversation was changed, or another question asked, since the last request
 	asked    []model.Digest // chains of the last request, with a book
 	told     bool           // the instruction that asks for a summary was recorded
 	rejected bool           // acceptance sent the answer back: the feedback to come says what is unmet
-	unmet    bool           // such a feedback stands in the conversation
 }
 
 // mostKept is how many bytes of a conversation are kept for context_overflow
@@ -50,17 +49,17 @@ func (r *run) openRoom() {
 }
 
 // append adds a part to the conversation and accounts for it.
-func (r *run) append(p *model.Part, layer prompt.Layer, pinned bool) {
+func (r *run) append(p *model.Part, layer prompt.Layer, pin prompt.Pin) {
 	r.script.Append(p.Lean())
 	m := &r.room
 	m.size += int64(p.Size)
 	if m.asIf != nil {
-		m.asIf.Add(p, layer, pinned)
+		m.asIf.Add(p, layer, pin)
 	}
 	if m.book == nil {
 		return
 	}
-	m.book.Add(p, layer, pinned)
+	m.book.Add(p, layer, pin)
 	if m.size > max(mostKept, 8*int64(r.cfg.s.Window)) {
 		m.book = nil
 		if r.deps.Forget {
@@ -72,27 +71,18 @@ func (r *run) append(p *model.Part, layer prompt.Layer, pinned bool) {
 // appendSaid adds a part that no other event carries. What a scripted user says
 // is pinned, and what acceptance found unmet, as long as it is the latest.
 func (r *run) appendSaid(p *model.Part, why string) {
-	layer, pinned := prompt.Talk, why == "user"
+	layer, pin := prompt.Talk, prompt.Loose
 	switch {
 	case p.Kind != model.KindMessage:
 		layer = prompt.Fixed
 	case why == "task":
 		layer = prompt.Task
+	case why == "user":
+		pin = prompt.Pinned
 	case why == "feedback" && r.room.rejected:
-		if pinned = true; r.room.unmet {
-			r.unpin()
-		}
-		r.room.rejected, r.room.unmet = false, true
+		pin, r.room.rejected = prompt.Unmet, false
 	}
-	r.append(p, layer, pinned)
-}
-
-func (r *run) unpin() {
-	for _, b := range []*prompt.Book{r.room.book, r.room.asIf} {
-		if b != nil {
-			b.Unpin()
-		}
-	}
+	r.append(p, layer, pin)
 }
 
 // layerOf is the account of a result: what was read can be read again.

@@ -75,7 +75,7 @@ func (r *run) refusal(e *model.Error, used int) *compaction {
 	how.Summary = how.Summary && r.guards.Mode("compaction") == guard.Enforce // else nobody wants one
 	window := r.refused()
 	c := &compaction{run: r, name: "context_overflow", mode: mode, book: r.room.book, how: how,
-		window: window, target: how.Target(window), most: how.At * window / 100}
+		window: window, target: how.Target(window), most: window * 9 / 10}
 	if plan := c.plan(false); plan.Empty() {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (c *compaction) do() {
 			plan = c.plan(true)
 		}
 	}
-	if c.over() {
+	if c.mode == guard.Enforce && c.over() {
 		c.fired("none", before, &prompt.Plan{}, "; the session ends before its summary")
 		return
 	}

@@ -86,7 +86,7 @@ func (r *run) parse() {
 	if r.late != nil {
 		r.emit(r.late)
 	}
-	r.append(part, prompt.Talk, false)
+	r.append(part, prompt.Talk, prompt.Loose)
 	r.anomalies()
 	for i := range r.batch {
 		op := &r.ops[i]

@@ -18,14 +18,24 @@ const (
 	layers
 )
 
+// Pin says whether a part may be touched.
+type Pin uint8
+
+// Pins.
+const (
+	Loose  Pin = iota
+	Pinned     // never touched
+	Unmet      // never touched until another part of this kind is added: what acceptance found missing
+)
+
 // Entry is what a plan needs to know of a part.
 type Entry struct {
 	Role   model.Role // empty for a tool spec
 	Layer  Layer
-	Bytes  int  // of canonical JSON
-	Frame  int  // of a result: bytes that stay however short it gets
-	Round  int  // from 1: the answer it belongs to or follows; 0 = before the first
-	Pinned bool // never touched
+	Bytes  int // of canonical JSON
+	Frame  int // of a result: bytes that stay however short it gets
+	Round  int // from 1: the answer it belongs to or follows; 0 = before the first
+	Pin    Pin
 	Stands int  // rounds that it stands for: a summary, or a line that says that they are gone
 	Told   bool // with Stands: it is a summary
 	Lost   int  // bytes of a result's text that were dropped before
@@ -38,15 +48,22 @@ type Book struct {
 	rounds  int
 }
 
-// Add accounts for a part at the conversation's end. A pinned part is never
-// touched; those of Fixed and Task need no pin.
-func (b *Book) Add(p *model.Part, layer Layer, pinned bool) {
+// Add accounts for a part at the conversation's end. Those of Fixed and Task need
+// no pin.
+func (b *Book) Add(p *model.Part, layer Layer, pin Pin) {
 	if p.Role == model.Assistant {
 		b.rounds++
 	}
-	e := Entry{Role: p.Role, Layer: layer, Bytes: p.Size, Round: b.rounds, Pinned: pinned}
+	e := Entry{Role: p.Role, Layer: layer, Bytes: p.Size, Round: b.rounds, Pin: pin}
 	if p.Role == model.ToolRole && p.Message != nil {
 		e.Frame = frame(p.Message)
+	}
+	if pin == Unmet {
+		for i := range b.entries {
+			if b.entries[i].Pin == Unmet {
+				b.entries[i].Pin = Loose
+			}
+		}
 	}
 	b.add(e)
 }
@@ -54,16 +71,6 @@ func (b *Book) Add(p *model.Part, layer Layer, pinned bool) {
 func (b *Book) add(e Entry) {
 	b.entries = append(b.entries, e)
 	b.bytes[e.Layer] += int64(e.Bytes)
-}
-
-// Unpin lets go of the latest pinned part, if there is one.
-func (b *Book) Unpin() {
-	for i := len(b.entries) - 1; i >= 0; i-- {
-		if b.entries[i].Pinned {
-			b.entries[i].Pinned = false
-			return
-		}
-	}
 }
 
 // Entries are a view of the account: read them only.

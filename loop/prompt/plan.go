@@ -132,7 +132,7 @@ func (p *planner) set(i int, edit Edit) {
 }
 
 // free reports whether an entry may be touched at all.
-func free(e *Entry) bool { return e.Layer > Task && !e.Pinned }
+func free(e *Entry) bool { return e.Layer > Task && e.Pin == Loose }
 
 // shrink shrinks the results of the rounds after from and up to to.
 func (p *planner) shrink(from, to int) {
