@@ -110,7 +110,7 @@ func TestGuardsEarnTheirPlace(t *testing.T) {
 			base[fmt.Sprint(s.ID, rep)] = cell{v, fired}
 		}
 	}
-	for _, g := range []string{"stuck", "spill", "acceptance", "retry", "truncated_empty", "tool_deadline", "empty_response", "unknown_tool"} {
+	for _, g := range []string{"stuck", "spill", "acceptance", "retry", "truncated_empty", "tool_deadline", "empty_response", "unknown_tool", "compaction", "context_overflow"} {
 		shadow, err := standard.With(g, guard.Shadow)
 		if err != nil {
 			t.Fatal(err)
