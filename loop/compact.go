@@ -104,14 +104,14 @@ func (r *run) measured(req *model.Request, u model.Usage) {
 // last is the base, also where that was a question for a summary.
 func (r *run) asking(req *model.Request) *event.Request {
 	m := &r.room
-	ev := &event.Request{Head: r.head(), Req: req, Implied: !m.taken && req.Purpose == ""}
+	ev := &event.Request{Head: r.head(), Req: req, Implied: !m.taken && req.Purpose != model.ForSummary}
 	if !ev.Implied {
 		for ev.Keep+1 < len(m.asked) && ev.Keep+1 < len(req.Chains) && m.asked[ev.Keep+1] == req.Chains[ev.Keep+1] {
 			ev.Keep++
 		}
 		ev.Add = req.Parts[ev.Keep:]
 	}
-	m.taken = req.Purpose != ""
+	m.taken = req.Purpose == model.ForSummary
 	if m.book != nil {
 		m.asked = req.Chains
 	}
