@@ -19,6 +19,8 @@ type room struct {
 
 	taken    bool           // the conversation was changed, or another question asked, since the last request
 	asked    []model.Digest // chains of the last request, with a book
+	turn     int            // of the last question for a summary
+	again    int            // how often that turn asked for one before
 	told     bool           // the instruction that asks for a summary was recorded
 	rejected bool           // acceptance sent the answer back: the feedback to come says what is unmet
 }

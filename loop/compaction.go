@@ -202,8 +202,11 @@ func (c *compaction) question(n int, ask *model.Part) *model.Request {
 	parts, chains := c.script.View()
 	parts = append(parts[:n:n], ask.Lean())
 	chains = append(chains[:n+1:n+1], model.Chain(chains[n], ask))
+	if c.room.again++; c.room.turn != c.turn {
+		c.room.turn, c.room.again = c.turn, 0
+	}
 	return &model.Request{Params: c.cfg.s.Params, ParamsDigest: c.cfg.params, Parts: parts, Chains: chains, Count: len(parts),
-		Purpose: model.ForSummary, Lane: c.lane, Turn: c.turn, Occurrence: c.asked.next(chains[len(chains)-1], c.cfg.params)}
+		Purpose: model.ForSummary, Lane: c.lane, Turn: c.turn, Attempt: c.room.again, Occurrence: c.asked.next(chains[len(chains)-1], c.cfg.params)}
 }
 
 // summary records the answer and makes the message of it.
@@ -214,7 +217,7 @@ func (c *compaction) summary(plan *prompt.Plan, resp *model.Response, merr *mode
 	case merr != nil:
 		c.failed = errName(merr)
 		c.charge(c.cfg.s.Params.Model, merr.Usage)
-		c.emit(&event.Attempt{Head: c.head(), Err: merr, Took: merr.Elapsed})
+		c.emit(&event.Attempt{Head: c.head(), N: c.room.again, Err: merr, Took: merr.Elapsed})
 		if merr.Kind == model.ErrCancelled {
 			c.fail(event.CancelledRun, "cancelled")
 		}
@@ -234,7 +237,7 @@ func (c *compaction) summary(plan *prompt.Plan, resp *model.Response, merr *mode
 	}
 	cost := c.charge(resp.Model, resp.Usage)
 	if c.failed != "" {
-		c.emit(&event.Attempt{Head: c.head(), Resp: resp, Took: resp.Elapsed})
+		c.emit(&event.Attempt{Head: c.head(), N: c.room.again, Resp: resp, Took: resp.Elapsed})
 		return nil
 	}
 	part := model.NewMessagePart(model.Message{Role: model.Assistant, Items: resp.Items})

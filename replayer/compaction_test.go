@@ -52,14 +52,14 @@ func purposes(t *testing.T, whole []byte) (of map[model.Purpose]int, explicit in
 }
 
 // A session whose conversation was rewritten replays exactly, verifies, and is
-// resumed after any of its lines, also between the question for a summary and
+// resumed wherever it was cut, also between the question for a summary and
 // what was made of it.
 func TestResumeCompaction(t *testing.T) {
 	for id, want := range map[string]struct{ summaries, explicit int }{
 		"trail-walk":        {2, 4},
 		"ledger-no-summary": {2, 4},
 		"price-dump":        {0, 1},
-		"window-is-smaller": {0, 1},
+		"window-is-smaller": {1, 2},
 	} {
 		spec := compacted(t, id, guard.ProfileDefault)
 		whole, lines := finished(t, spec)
@@ -79,6 +79,10 @@ func TestResumeCompaction(t *testing.T) {
 		}
 		lines = lines[:len(lines)-1]
 		for n := 1; n <= len(lines); n++ {
+			near := bytes.Join(lines[max(n-8, 0):min(n+2, len(lines))], nil)
+			if n%9 != 0 && n != len(lines) && !bytes.Contains(near, []byte(`"purpose"`)) && !bytes.Contains(near, []byte(`"compacted"`)) {
+				continue // TestResumeAfterEveryLine cuts such ones
+			}
 			got, live, served := resumeFrom(t, spec, bytes.Join(lines[:n], nil))
 			if !bytes.Equal(got, whole) {
 				t.Errorf("%s: cut after line %d: the session differs", id, n)
@@ -99,19 +103,20 @@ func TestAnswersOfSummaries(t *testing.T) {
 		chain, params model.Digest
 		purpose       model.Purpose
 		occurrence    int
+		turn, attempt int
 	}
 	var asked, read []key
 	path := filepath.Join(t.TempDir(), "x"+session.Suffix)
 	_, err := trial.Run(context.Background(), spec, trial.Options{Session: path, Sync: session.SyncNever, Watch: watch(func(ev event.Event) {
 		if q, ok := ev.(*event.Request); ok {
-			asked = append(asked, key{q.Req.Chain(), q.Req.ParamsDigest, q.Req.Purpose, q.Req.Occurrence})
+			asked = append(asked, key{q.Req.Chain(), q.Req.ParamsDigest, q.Req.Purpose, q.Req.Occurrence, q.Req.Turn, q.Req.Attempt})
 		}
 	})})
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = replayer.Answers(path, func(q *model.Request, _ *model.Response) {
-		read = append(read, key{q.Chain(), q.ParamsDigest, q.Purpose, q.Occurrence})
+		read = append(read, key{q.Chain(), q.ParamsDigest, q.Purpose, q.Occurrence, q.Turn, q.Attempt})
 	})
 	if err != nil || len(read) != len(asked) {
 		t.Fatalf("%d answers of %d requests, %v", len(read), len(asked), err)

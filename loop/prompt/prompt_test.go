@@ -48,7 +48,9 @@ func (t *talk) round(layer prompt.Layer, results ...string) {
 	}
 }
 
-func (t *talk) say(text string, pin prompt.Pin) { t.add(model.NewTextPart(model.User, text), prompt.Talk, pin) }
+func (t *talk) say(text string, pin prompt.Pin) {
+	t.add(model.NewTextPart(model.User, text), prompt.Talk, pin)
+}
 
 // apply performs a plan with a note of its own.
 func (t *talk) apply(p *prompt.Plan, summary string) prompt.Applied {
