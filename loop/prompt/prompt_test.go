@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/model/sim"
 	"github.com/harnessbench/harnessbench/loop/prompt"
 )
 
@@ -428,6 +429,24 @@ func FuzzPlan(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) { checkPlan(t, seed) })
+}
+
+// Simulated models know a note by its beginning, which they cannot import: what
+// one of them did is told from the note that this package makes.
+func TestSimulatedModelsKnowNotes(t *testing.T) {
+	script, err := sim.ParseScript("oracle.yaml", []byte("facts:\n  x: {in: tool, match: 'x=(\\d)'}\nrules:\n- {id: say, need: [x], do: {say: \"It is ${x}.\"}}\nguess: [{say: No idea.}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := sim.Lookup("sim/oracle")
+	note := text(prompt.Note(2, "Known so far:\n- x: \"7\"\n"))
+	for said, want := range map[string]string{note: "It is 7.", strings.TrimPrefix(note, "["): "No idea."} {
+		req := model.NewRequest(model.Params{Model: "sim/oracle"}, nil, []model.Message{*model.NewTextPart(model.User, "Do it.").Message, *model.NewTextPart(model.User, said).Message})
+		r, err := sim.New(p, sim.Options{Script: script}).Generate(t.Context(), req, nil)
+		if err != nil || model.TextOf(r.Items) != want {
+			t.Errorf("%q: %+v %v", said, r, err)
+		}
+	}
 }
 
 func TestMaxSummary(t *testing.T) {
