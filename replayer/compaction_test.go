@@ -183,3 +183,43 @@ func TestStablePrefix(t *testing.T) {
 		}
 	}
 }
+
+// A compacted session stays within the budget of bytes: what was said, once, and
+// 500 a turn and 400 a call.
+func TestCompactedSessionsAreSmall(t *testing.T) {
+	for _, id := range []string{"branch-stock", "trail-walk", "price-dump", "contract-again"} {
+		whole, _ := finished(t, compacted(t, id, guard.ProfileDefault))
+		said, turns, calls := 0, 0, 0
+		for rd := session.NewReader(bytes.NewReader(whole)); ; {
+			l, err := rd.Next()
+			if err != nil {
+				break
+			}
+			switch l.Type {
+			case session.TypeHeader:
+				said += len(l.Raw) // the tree, the configuration
+			case session.TypePart:
+				p, err := l.Part()
+				if err != nil {
+					t.Fatal(err)
+				}
+				said += len(p.Body)
+			case session.TypeResponse, session.TypeToolResult:
+				for _, name := range []string{"items", "text"} {
+					v, _ := l.Field(name)
+					said += len(v)
+				}
+				if l.Type == session.TypeToolResult {
+					calls++
+				}
+			case session.TypeGuard:
+				calls++ // its firing and the parts of its own
+			case session.TypeState:
+				turns++
+			}
+		}
+		if most := said + 500*turns + 400*calls; len(whole) > most {
+			t.Errorf("%s: %d bytes for %d said in %d turns with %d calls; budget %d", id, len(whole), said, turns, calls, most)
+		}
+	}
+}
