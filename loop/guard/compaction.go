@@ -20,17 +20,17 @@ func (s *Set) Compaction() (Compaction, Mode) {
 // Due reports whether a request of so many tokens is above At per cent of a
 // window; never for a window of 0, which is an unknown one.
 func (c Compaction) Due(tokens, window int64) bool {
-	return c.At > 0 && window > 0 && tokens*100 > c.At*window
+	at := c.At
+	if mutant.Is("compaction") {
+		at *= 2
+	}
+	return c.At > 0 && window > 0 && tokens*100 > at*window
 }
 
 // Target is how many tokens of a window compaction leaves: To per cent of it, or
 // At where that is less.
 func (c Compaction) Target(window int64) int64 {
-	percent := min(c.At, c.To)
-	if mutant.Is("compaction") {
-		percent = max(percent-1, 0)
-	}
-	return window * percent / 100
+	return window * min(c.At, c.To) / 100
 }
 
 // Again is what the tokens that a compaction left have to grow to before the next
