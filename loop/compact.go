@@ -16,6 +16,7 @@ type room struct {
 	how   guard.Compaction
 	mode  guard.Mode // of compaction; off without a window
 	floor int64      // tokens below which compaction is not due again
+	huge  bool       // larger than anybody takes, a turn ago
 
 	taken    bool           // the conversation was changed, or another question asked, since the last request
 	asked    []model.Digest // chains of the last request, with a book
@@ -25,8 +26,8 @@ type room struct {
 	rejected bool           // acceptance sent the answer back: the feedback to come says what is unmet
 }
 
-// mostKept is how many bytes of a conversation are kept for context_overflow
-// where no window bounds it: no provider takes more.
+// mostKept is how many bytes of a conversation are kept to be compacted where no
+// window bounds it: no provider takes more.
 const mostKept = 8 << 20
 
 // openRoom says what has to be kept of the conversation. Compaction needs a
@@ -58,16 +59,23 @@ func (r *run) append(p *model.Part, layer prompt.Layer, pin prompt.Pin) {
 	if m.asIf != nil {
 		m.asIf.Add(p, layer, pin)
 	}
-	if m.book == nil {
-		return
+	if m.book != nil {
+		m.book.Add(p, layer, pin)
 	}
-	m.book.Add(p, layer, pin)
-	if m.size > max(mostKept, 8*int64(r.cfg.s.Window)) {
+}
+
+// giveUp stops the account of a conversation that is larger than anybody takes,
+// for the second turn on end: nothing could make it smaller.
+func (r *run) giveUp() {
+	m := &r.room
+	huge := m.book != nil && m.size > max(mostKept, 8*int64(r.cfg.s.Window))
+	if huge && m.huge {
 		m.book = nil
 		if r.deps.Forget {
 			r.script.Forget()
 		}
 	}
+	m.huge = huge
 }
 
 // appendSaid adds a part that no other event carries. What a scripted user says

@@ -314,3 +314,36 @@ func TestStateIsApartFromTheTranscript(t *testing.T) {
 		t.Errorf("%+v", end)
 	}
 }
+
+// A conversation that is larger than any provider takes is not kept in memory for
+// ever where nobody reads it, and live and replayed loops agree on that.
+func TestHugeConversationsAreForgotten(t *testing.T) {
+	run := func(forget bool) (*trial, string) {
+		m := reader(14, nil)
+		tr := newTrial(t, m, []tool.Tool{pages(1 << 20)}, guard.ProfileNone, "context_overflow=enforce")
+		tr.deps.Forget = forget
+		return tr, dump(t, tr)
+	}
+	live, a := run(false)
+	light, b := run(true)
+	if a != b {
+		t.Fatal("a loop that may forget makes other events")
+	}
+	if first, last := len(light.model.asked[8].Parts), len(light.model.asked[13].Parts); first == 0 || last != 0 {
+		t.Errorf("%d parts at 8 MiB, %d at 13 MiB", first, last)
+	}
+	if len(live.model.asked[13].Parts) == 0 {
+		t.Error("a live request has no parts")
+	}
+}
+
+// One huge result is cut before the next request, however huge it is.
+func TestHugeResultIsCut(t *testing.T) {
+	m := reader(1, nil)
+	tr := newTrial(t, m, []tool.Tool{pages(12 << 20)}, guard.ProfileNone, "compaction=enforce")
+	tr.Window = 4000
+	tr.wantEnd(t, event.Completed)
+	if c := conversation(&m.asked[1].Request); len(c) > 9000 || len(c) < 8000 || !strings.Contains(c, "page 0 xxx") {
+		t.Errorf("%d bytes", len(c))
+	}
+}

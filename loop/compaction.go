@@ -24,8 +24,14 @@ type compaction struct {
 }
 
 // compact (before a turn's first request) makes room where the conversation
-// fills the window.
+// fills the window. A run that was cancelled meanwhile is not looked for: the
+// record has to show where it ended.
 func (r *run) compact() {
+	r.makeRoom()
+	r.giveUp()
+}
+
+func (r *run) makeRoom() {
 	m, window := &r.room, int64(r.cfg.s.Window)
 	book := m.book
 	if m.mode == guard.Shadow {
@@ -47,7 +53,7 @@ func (r *run) compact() {
 // reports whether that was done.
 func (r *run) overflowed(e *model.Error, attempt, used int) bool {
 	c := r.refusal(e, used)
-	if c == nil || c.mode != guard.Enforce || r.ctx.Err() != nil {
+	if c == nil || c.mode != guard.Enforce {
 		return false
 	}
 	r.charge(r.cfg.s.Params.Model, e.Usage)
