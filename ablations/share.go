@@ -11,16 +11,20 @@ import (
 )
 
 // answerKey names a model answer that arms of one block may share: equal
-// requests (chain and params), asked equally often before.
+// requests (chain and params), asked equally often before, at the same place. The
+// place matters once a conversation is compacted: one arm may ask as its turn's
+// first attempt what another one asks after a refusal, and what strikes a call
+// (a fault, a simulated misfortune) is drawn by its place.
 type answerKey struct {
 	chain, params model.Digest
 	lane          string
 	purpose       model.Purpose
 	occurrence    int
+	turn, attempt int
 }
 
 func keyOf(req *model.Request) answerKey {
-	return answerKey{req.Chain(), req.ParamsDigest, req.Lane, req.Purpose, req.Occurrence}
+	return answerKey{req.Chain(), req.ParamsDigest, req.Lane, req.Purpose, req.Occurrence, req.Turn, req.Attempt}
 }
 
 // answers are the model answers of one block, complete or in flight. Errors are

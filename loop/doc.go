@@ -7,6 +7,8 @@
 //  3. [Loop.Run] takes turns of eight stages: assemble, infer, parse, authorise,
 //     execute, commit, evaluate, decide. The guards of package guard are
 //     consulted inside them; what they decide is data that the stages perform.
+//     The conversation grows at its end only, but where compaction makes room for
+//     it (package prompt plans that); system prompt, tools and task never change.
 //  4. Every end has a stop reason and evidence; every tool request has exactly
 //     one terminal result, also when a stop comes in mid-batch.
 //

@@ -9,6 +9,7 @@ import (
 
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/prompt"
 	"github.com/harnessbench/harnessbench/loop/tool"
 )
 
@@ -81,7 +82,7 @@ func (r *run) result(i int, o outcome) {
 	if res.Rewrote {
 		r.emit(&event.Part{Head: r.head(), Part: part, Why: "rewrite"})
 	}
-	r.script.Append(part.Lean())
+	r.append(part, layerOf(req, ev.Outcome), prompt.Loose)
 }
 
 // callID makes the id of the index-th call of this turn from what identifies it,

@@ -19,9 +19,10 @@ import (
 // Every attempt is an event, with what it was billed and how long the policy
 // waits.
 func (r *run) infer() {
+	r.compact()
 	params := r.cfg.s.Params
 	r.turned = r.turned[:0]
-	var errs, dropped int
+	var errs, dropped, shrunk int
 	if mutant.Is("loop_retry_budget") {
 		errs = r.attempts - (r.turn - 1) // those of the turns before are still counted
 	}
@@ -38,11 +39,14 @@ func (r *run) infer() {
 		switch {
 		case r.err != nil:
 			return
+		case merr != nil && r.overflowed(merr, attempt, shrunk):
+			shrunk++
 		case merr != nil:
 			errs++
 			if next := r.retry(params.Model, attempt, errs, merr, allowed.Budget); next != "" {
 				params, errs = r.paramsFor(next, params), 0
 			}
+			r.wouldAsk(merr, shrunk)
 		default:
 			bigger, again, fired := r.truncatedEmpty(dropped, params, resp)
 			if !again {
@@ -76,7 +80,7 @@ func (r *run) ask(params model.Params, attempt int, budget time.Duration) (*mode
 func (r *run) pose(params model.Params, attempt int, budget time.Duration) *model.Request {
 	req := r.request(params, attempt)
 	req.Timeout = budget
-	r.emit(&event.Request{Head: r.head(), Req: req, Implied: true})
+	r.emit(r.asking(req))
 	if r.err == nil {
 		r.attempts++
 	}
@@ -114,6 +118,7 @@ func (r *run) heard(req *model.Request, start time.Duration, resp *model.Respons
 	if out.Model == "" {
 		out.Model = req.Params.Model
 	}
+	r.measured(req, out.Usage)
 	return &out, nil
 }
 

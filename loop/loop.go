@@ -28,7 +28,9 @@ type Deps struct {
 	Clock  clock.Clock
 	Sink   event.Sink
 	// Forget keeps no part of the conversation, only its chain digest: for a
-	// model that is served its answers and reads none.
+	// model that is served its answers and reads none. Where a guard in force may
+	// rewrite the conversation its parts are kept all the same, as much of them as
+	// a context window holds.
 	Forget bool
 }
 
@@ -82,6 +84,7 @@ type run struct {
 	ctx    context.Context
 	guards *guard.Set
 	script *model.Transcript
+	room   room
 
 	// of the session
 	version  int            // + 1 a committed turn
@@ -148,11 +151,9 @@ func (l *Loop) begin(ctx context.Context) *run {
 	for i := range s.Tools {
 		names[i] = s.Tools[i].Name
 	}
-	r := &run{Loop: l, ctx: ctx, script: model.NewTranscript(), nth: map[string]int{},
+	r := &run{Loop: l, ctx: ctx, nth: map[string]int{},
 		guards: guard.NewSet(s.Guards, s.Limits, guard.Env{Tools: names, Task: s.Task, Contract: s.Contract}), cost: event.Cost{Known: true}}
-	if l.deps.Forget {
-		r.script = model.NewForgetful()
-	}
+	r.openRoom()
 	r.emit(&event.Start{Head: r.head(), Config: l.cfg.digest})
 	why := map[model.PartKind]string{model.KindTool: "tool", model.KindSystem: "system", model.KindMessage: "task"}
 	for _, p := range l.cfg.Parts() {
@@ -179,7 +180,7 @@ func (r *run) emit(ev event.Event) {
 // say records a part that no other event carries and appends it.
 func (r *run) say(p *model.Part, why string) {
 	r.emit(&event.Part{Head: r.head(), Part: p, Why: why})
-	r.script.Append(p.Lean())
+	r.appendSaid(p, why)
 }
 
 // consult steps the guards over an event and takes up what they decided.

@@ -73,6 +73,10 @@ func randomTrial(t testing.TB, seed uint64) *trial {
 			return nil
 		}
 	}
+	tr.Window = []int{0, 100, 200, 400}[rnd.IntN(4)]
+	if rnd.IntN(2) == 0 {
+		tr.Guards, _ = tr.Guards.WithParam("compaction", "keep", fmt.Sprint(rnd.IntN(3)))
+	}
 	return tr
 }
 
@@ -124,25 +128,35 @@ func randomResult(rnd *rand.Rand) tool.Result {
 // a chat API takes, also the one that stands when the session ends; every request
 // has exactly one result; events are nested as the stages are; the end says why.
 func TestTranscriptsAreAlwaysValid(t *testing.T) {
-	reasons, turns := map[event.Reason]int{}, 0
+	reasons, turns, asked := map[event.Reason]int{}, 0, map[model.Purpose]int{}
 	for seed := range uint64(800) {
 		tr := randomTrial(t, seed)
-		whole := model.NewTranscript()
+		whole, purpose := model.NewTranscript(), model.Purpose("")
+		var pending []*model.Part
 		open := map[string]bool{}
 		tr.sink.hook = func(ev event.Event) {
 			switch ev := ev.(type) {
 			case *event.Part:
 				if ev.Why != "rewrite" {
-					whole.Append(ev.Part)
+					pending = append(pending, ev.Part)
 				}
 			case *event.Request:
 				checkChat(t, ev.Req.Parts)
+				if !ev.Implied {
+					whole.Rewrite(ev.Keep, ev.Add)
+					pending = nil
+				}
+				for _, p := range pending {
+					whole.Append(p)
+				}
+				pending, purpose = nil, ev.Req.Purpose
+				asked[purpose]++
 				parts, chains := whole.View()
 				if ev.Req.Chain() != chains[len(chains)-1] && len(tr.sink.only("part rewrite")) == 0 {
 					t.Fatalf("seed %d: a request of %d parts is not what the events say (%d parts)", seed, len(ev.Req.Parts), len(parts))
 				}
 			case *event.Response:
-				whole.Append(ev.Part)
+				pending = append(pending, ev.Part)
 			case *event.ToolRequest:
 				if open[ev.Call.ID] {
 					t.Fatalf("seed %d: request %s twice", seed, ev.Call.ID)
@@ -153,7 +167,7 @@ func TestTranscriptsAreAlwaysValid(t *testing.T) {
 					t.Fatalf("seed %d: result %s without a request, or twice", seed, ev.Call.ID)
 				}
 				delete(open, ev.Call.ID)
-				whole.Append(model.NewResultPart(ev.Call.ID, ev.Raw))
+				pending = append(pending, model.NewResultPart(ev.Call.ID, ev.Raw))
 			case *event.State:
 				if len(open) > 0 {
 					t.Fatalf("seed %d: the turn ends with %d requests open", seed, len(open))
@@ -161,6 +175,11 @@ func TestTranscriptsAreAlwaysValid(t *testing.T) {
 			}
 		}
 		end := tr.run(t)
+		if purpose == "" {
+			for _, p := range pending {
+				whole.Append(p)
+			}
+		}
 		parts, _ := whole.View()
 		checkChat(t, parts)
 		reasons[end.Reason]++
@@ -173,7 +192,10 @@ func TestTranscriptsAreAlwaysValid(t *testing.T) {
 			t.Errorf("no session ended %s, so that end was not tried: %v", r, reasons)
 		}
 	}
-	t.Logf("%d turns, ends %v", turns, reasons)
+	if asked[model.ForSummary] < 10 {
+		t.Errorf("summaries were hardly asked for: %v", asked)
+	}
+	t.Logf("%d turns, ends %v, asked %v", turns, reasons, asked)
 }
 
 func checkEnd(t *testing.T, seed uint64, tr *trial, end *event.End) {

@@ -8,6 +8,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/internal/mutant"
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/prompt"
 	"github.com/harnessbench/harnessbench/loop/tool"
 )
 
@@ -87,7 +88,7 @@ func (r *run) parse() {
 	if r.late != nil {
 		r.emit(r.late)
 	}
-	r.script.Append(part.Lean())
+	r.append(part, prompt.Talk, prompt.Loose)
 	r.anomalies()
 	r.repaired()
 	for i := range r.batch {
@@ -216,6 +217,7 @@ func (r *run) evaluate() {
 	}
 	r.emit(c)
 	r.consult(c)
+	r.room.rejected = c.Fail != ""
 	r.accepted = !r.over() && !r.goOn
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // Answers reads the model answers of a recording, finished or not, and calls fn
-// with each and the request that it answered: its chain, params, lane, purpose
-// and occurrence, as the loop would have asked it. What cannot be read ends it
+// with each and the request that it answered: its chain, params, lane, turn,
+// attempt, purpose and occurrence, as the loop would have asked it. What cannot be read ends it
 // without an error: what came before is sound.
 func Answers(path string, fn func(*model.Request, *model.Response)) error {
 	s, err := session.Open(path)
@@ -43,8 +43,9 @@ type answers struct {
 
 // laneAsked is the lane's last request, and how often it was asked.
 type laneAsked struct {
-	req    model.Request
-	counts map[model.Digest]int
+	req      model.Request
+	counts   map[model.Digest]int
+	attempts map[model.Purpose]int // of the turn
 }
 
 // line takes the next line; false ends the reading.
@@ -92,6 +93,11 @@ func (a *answers) ask(lane string, chain model.Digest, r *session.Request) {
 	if r.Params != nil {
 		at.req.ParamsDigest = model.Sum(r.Params)
 	}
+	if at.attempts == nil || at.req.Turn != r.Turn {
+		at.attempts = map[model.Purpose]int{}
+	}
+	at.req.Attempt = at.attempts[r.Purpose]
+	at.attempts[r.Purpose]++
 	at.req.Lane, at.req.Turn, at.req.Purpose, at.req.Chains = lane, r.Turn, r.Purpose, []model.Digest{chain}
 	at.req.Occurrence = at.counts[at.req.ParamsDigest]
 	at.counts[at.req.ParamsDigest]++

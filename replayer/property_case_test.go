@@ -140,7 +140,7 @@ func (c *setup) turnModel(name, value string) (err error) {
 
 // options are those of one run of the trial. from, when set, is the recording that
 // it goes on from.
-func (c *setup) options(path string, w *watch, sum *tally, from *replayer.Resumption) trial.Options {
+func (c *setup) options(path string, w *witness, sum *tally, from *replayer.Resumption) trial.Options {
 	m := c.model
 	m.id = c.spec.Model
 	wrapped, err := modelfault.New(&m, modelfault.Options{Faults: c.fault, Seed: c.model.seed, Wait: m.real})

@@ -56,6 +56,7 @@ type faultFile struct {
 	AtCall     counts   `yaml:"at_call"`
 	AtTurn     counts   `yaml:"at_turn"`
 	AtAttempt  counts   `yaml:"at_attempt"`
+	Purpose    string   `yaml:"purpose"`
 	Status     int      `yaml:"status"`
 	RetryAfter duration `yaml:"retry_after"`
 	Takes      duration `yaml:"takes"`
@@ -340,6 +341,8 @@ func (s *Scenario) faults(f *scenarioFile) error {
 			return x.Pos.Errorf("use at_turn and at_attempt", "at_call belongs to tools")
 		case !x.Model && (x.AtTurn != nil || x.AtAttempt != nil || x.Status != 0 || x.RetryAfter != 0):
 			return x.Pos.Errorf("use at_call", "at_turn, at_attempt, status and retry_after belong to the model")
+		case x.Purpose != "" && (!x.Model || x.Purpose != "summary"):
+			return x.Pos.Errorf("use summary, with model: true", "a fault for the purpose %.40q is not known", x.Purpose)
 		case x.Bytes != 0 && x.Kind != "truncate":
 			return x.Pos.Errorf("remove it", "bytes belongs to truncate")
 		case !(x.P >= 0 && x.P <= 1) || x.P != 0 && (x.Kind != "flaky" || x.Model):
@@ -355,7 +358,7 @@ func (s *Scenario) faults(f *scenarioFile) error {
 			return x.Pos.Errorf("use one of "+strings.Join(kinds, ", "), "fault kind %.60q is not known here", x.Kind)
 		}
 		s.Faults = append(s.Faults, Fault{
-			Tool: x.Tool, Model: x.Model, Kind: x.Kind, AtCall: x.AtCall, AtTurn: x.AtTurn, AtAttempt: x.AtAttempt,
+			Tool: x.Tool, Model: x.Model, Kind: x.Kind, AtCall: x.AtCall, AtTurn: x.AtTurn, AtAttempt: x.AtAttempt, Purpose: x.Purpose,
 			Status: x.Status, RetryAfter: time.Duration(x.RetryAfter), Takes: time.Duration(x.Takes), Text: x.Text,
 			Bytes: int(x.Bytes), P: x.P, Pos: x.Pos,
 		})

@@ -43,6 +43,7 @@
 //	faults:
 //	- {tool: lookup, at_call: [1, 2], kind: hang}                       # see [FaultKinds]
 //	- {model: true, at_turn: 2, at_attempt: 1, kind: rate_limit, retry_after: 2s}  # see [ModelFaultKinds]
+//	- {model: true, purpose: summary, kind: server}                     # not a turn's call, but one for a summary
 //	permissions: {read: [], write: [], deny: [], commands: [], network: none}
 //	user: {script: [{when: 'which room', say: Room A.}]}
 //	acceptance: [{file_exists: report.md}]                              # package graders/check

@@ -162,6 +162,7 @@ type Fault struct {
 	AtCall    []int  // of a tool: which of its calls, from 1; none = all
 	AtTurn    []int  // of the model: which turns, from 1; none = all
 	AtAttempt []int  // of the model: which attempts within the turn, from 1; none = all
+	Purpose   string // of the model: which calls; empty = those of turns, else "summary"
 
 	Status     int           // of a model fault: HTTP status; 0 = the kind's
 	RetryAfter time.Duration // of a model fault

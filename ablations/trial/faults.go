@@ -14,7 +14,7 @@ import (
 func modelFaults(sc *scenarios.Scenario) (out []modelfault.Fault) {
 	for _, f := range sc.Faults {
 		if f.Model {
-			out = append(out, modelfault.Fault{Turns: f.AtTurn, Attempts: f.AtAttempt, Kind: modelfault.Kind(f.Kind),
+			out = append(out, modelfault.Fault{Turns: f.AtTurn, Attempts: f.AtAttempt, Purpose: model.Purpose(f.Purpose), Kind: modelfault.Kind(f.Kind),
 				Status: f.Status, RetryAfter: f.RetryAfter, Takes: f.Takes, Message: f.Text})
 		}
 	}

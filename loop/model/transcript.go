@@ -17,6 +17,11 @@ func NewTranscript() *Transcript { return &Transcript{chains: []Digest{ChainStar
 // and reads none, so that memory does not grow with the session.
 func NewForgetful() *Transcript { return &Transcript{chains: []Digest{ChainStart}, forget: true} }
 
+// Forget makes the transcript a forgetful one from here on.
+func (t *Transcript) Forget() {
+	t.parts, t.chains, t.forget = nil, []Digest{t.chains[len(t.chains)-1]}, true
+}
+
 // Append adds a part at the end.
 func (t *Transcript) Append(p *Part) {
 	t.n++

@@ -77,7 +77,7 @@ var headerFields = []Field{
 }
 
 var partFields = []Field{
-	{TypePart, "why", kText, Derived, "", "`tool`, `system`, `task`, `feedback`, `rewrite` or `user`; `asked` for a message of recorded calls, see *Recorded calls*; `wire` for a part of recorded traffic, see *Recorded traffic*"},
+	{TypePart, "why", kText, Derived, "", "`tool`, `system`, `task`, `feedback`, `rewrite`, `user`, `summarise` (what asks for a summary) or `compacted` (what stands in the conversation after compaction); `asked` for a message of recorded calls, see *Recorded calls*; `wire` for a part of recorded traffic, see *Recorded traffic*"},
 	{TypePart, "kind", kText, Derived, "", "`tool`, `system` or `message`"},
 	{TypePart, "role", kText, Derived, "kind `tool`", "`system`, `user`, `assistant` or `tool`"},
 	{TypePart, "body", kRaw, Derived, "", "the part's canonical JSON, bytes as digested"},

@@ -93,6 +93,8 @@ var cases = []struct {
 	{"retry-trap", "stuck", "nudge", "2", "zz-large"},
 	{"needle-log", "spill", "preview", "1024", "zz-large"},
 	{"flaky-endpoint", "retry", "attempts", "2", "zz-large"},
+	{"price-dump", "compaction", "to", "50", "zz-large"},
+	{"trail-walk", "compaction", "at", "60", "zz-large"},
 }
 
 // What comes out is sound, smaller, and shows the very same.

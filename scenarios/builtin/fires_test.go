@@ -101,7 +101,7 @@ func TestOracleEndsByItself(t *testing.T) {
 // What the embedded set is for: for the weak model, each of these guards raises
 // the pass rate among the trials in which it fired.
 func TestGuardsEarnTheirPlace(t *testing.T) {
-	earn := []string{"stuck", "spill", "acceptance", "retry", "truncated_empty", "tool_deadline", "empty_response", "unknown_tool"}
+	earn := []string{"stuck", "spill", "acceptance", "retry", "truncated_empty", "tool_deadline", "empty_response", "unknown_tool", "compaction", "context_overflow"}
 	type sum struct{ exposed, with, without, harm int }
 	sums := map[string]*sum{}
 	for _, g := range earn {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/harnessbench/harnessbench/graders/check"
 	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/loop/model/sim"
 	"github.com/harnessbench/harnessbench/scenarios"
 	"github.com/harnessbench/harnessbench/scenarios/builtin"
@@ -57,9 +58,12 @@ func options(t *testing.T, s *scenarios.Scenario) sim.Options {
 		t.Fatal(err)
 	}
 	o := sim.Options{Script: script, Seed: 1, Window: s.Limits.ContextWindow}
+	if slices.Contains(s.Stresses, "compaction") {
+		o.Window = 0 // nobody here makes room in it
+	}
 	for _, f := range s.Faults {
-		if f.Model {
-			o.Faults = append(o.Faults, sim.Fault{Turns: f.AtTurn, Attempts: f.AtAttempt, Kind: sim.FaultKind(f.Kind),
+		if f.Model && f.Kind != string(sim.FaultOverflow) {
+			o.Faults = append(o.Faults, sim.Fault{Turns: f.AtTurn, Attempts: f.AtAttempt, Purpose: model.Purpose(f.Purpose), Kind: sim.FaultKind(f.Kind),
 				Status: f.Status, RetryAfter: f.RetryAfter, Takes: f.Takes, Message: f.Text})
 		}
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/harnessbench/harnessbench/loop/model"
@@ -16,6 +17,7 @@ type state struct {
 	rules  []ruleState
 	guess  int // guesses done
 	users  int // user messages seen; the first is the task
+	notes  int // of those, messages that stand for earlier rounds
 	last   []model.ToolCall
 	names  []model.ToolCall // of the last assistant message, to tell whose result a result is
 }
@@ -95,6 +97,10 @@ func (m *Model) add(s *state, p *model.Part) {
 	text := model.TextOf(p.Message.Items)
 	if p.Role == model.User {
 		s.users++
+		if s.users > 1 && strings.HasPrefix(text, noteHead) {
+			m.recall(s, text)
+			return
+		}
 	}
 	if p.Role == model.ToolRole || s.users > 1 {
 		m.correct(s, p.Role, text)
@@ -125,7 +131,7 @@ func (m *Model) add(s *state, p *model.Part) {
 // said counts what an assistant message did: what this model would have done
 // there.
 func (m *Model) said(s *state, msg *model.Message) {
-	c := m.choose(s)
+	c := m.attribute(s, msg)
 	var calls []model.ToolCall
 	blank := true
 	for i := range msg.Items {

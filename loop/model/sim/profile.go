@@ -23,6 +23,7 @@ type Rates struct {
 	Obey float64 // heeds a nudge against repeating or blank answers
 	Fix  float64 // repairs what a rejection or an error message names
 
+	Lose  float64 // leaves a fact out of a summary
 	Drift float64 // words a text differently than the script
 
 	Transport float64 // the connection breaks
@@ -71,15 +72,15 @@ var profiles = sync.OnceValue(func() []Profile {
 	ps := []Profile{
 		profile("sim/weak", "loops, ends early and guesses often; heeds corrections mostly", Rates{
 			Repeat: .85, EndEarly: .8, Blank: .7, UnknownTool: .75, Malformed: .3, Wrong: .25, Think: .8, Wander: .6, Down: .5,
-			Obey: .75, Fix: .8, Drift: .2, Transport: .01, RateLimit: .01,
+			Obey: .75, Fix: .8, Lose: .1, Drift: .2, Transport: .01, RateLimit: .01,
 		}),
 		profile("sim/medium", "between weak and strong", Rates{
 			Repeat: .45, EndEarly: .4, Blank: .3, UnknownTool: .35, Malformed: .1, Wrong: .12, Think: .5, Wander: .3, Down: .3,
-			Obey: .85, Fix: .9, Drift: .1, Transport: .008, RateLimit: .008,
+			Obey: .85, Fix: .9, Lose: .05, Drift: .1, Transport: .008, RateLimit: .008,
 		}),
 		profile("sim/strong", "errs seldom; heeds corrections nearly always", Rates{
 			Repeat: .12, EndEarly: .15, Blank: .1, UnknownTool: .1, Malformed: .02, Wrong: .04, Think: .4, Wander: .1, Down: .1,
-			Obey: .95, Fix: .95, Drift: .05, Transport: .005, RateLimit: .005,
+			Obey: .95, Fix: .95, Lose: .02, Drift: .05, Transport: .005, RateLimit: .005,
 		}),
 		profile("sim/oracle", "follows the script without a mistake", oracle),
 		profile("sim/noop", `says "Done." at once`, Rates{}),

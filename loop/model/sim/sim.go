@@ -87,6 +87,8 @@ func tokens(n int64) int64 { return (n + 3) / 4 }
 // answer renders what the model does in state s.
 func (m *Model) answer(s *state, req *model.Request) *model.Response {
 	switch {
+	case req.Purpose == model.ForSummary:
+		return m.reply([]model.Item{textItem(m.summary(s))}, 0)
 	case req.Purpose != "":
 		return m.reply([]model.Item{textItem(m.lastWords(s))}, 0)
 	case m.profile.Mute:
