@@ -34,6 +34,9 @@ type billing struct {
 const (
 	stormAfter = 500
 	stormFor   = 1500 * time.Millisecond
+	// stormy are the scenarios of the run: twelve, however many there are.
+	stormy = "builtin/abab-loop, builtin/big-answer, builtin/blank-answer, builtin/chat-answer, builtin/flaky-endpoint, builtin/hang-tool, " +
+		"builtin/needle-log, builtin/patient-poll, builtin/retry-trap, builtin/slow-build, builtin/truncated-empty, builtin/wrong-tool"
 )
 
 // refuses reports whether there is a storm.
@@ -98,7 +101,7 @@ func TestStorm(t *testing.T) {
 	dir := t.TempDir()
 	suite, file, out := filepath.Join(dir, "suite.yaml"), filepath.Join(dir, "models.yaml"), filepath.Join(dir, "run")
 	for path, text := range map[string]string{
-		suite: "schema: harnessbench/suite/v1\nname: storm\nscenarios: [builtin/*]\nmodels: [openai/sim/weak]\narms: [{name: default}, {name: patient, guards: {stuck: off}}]\n" +
+		suite: "schema: harnessbench/suite/v1\nname: storm\nscenarios: [" + stormy + "]\nmodels: [openai/sim/weak]\narms: [{name: default}, {name: patient, guards: {stuck: off}}]\n" +
 			"repetitions: 21\ncoupling: independent\nerrors: {allow: 0.02}\n",
 		file: fmt.Sprintf("schema: harnessbench/models/v1\nproviders:\n- {id: openai, base_url: \"%s/v1\", key_env: OPENAI_API_KEY, limits: {concurrency: 64, rpm: %d}}\nmodels:\n- {id: openai/sim/weak, trace: true}\n", server.URL, 57*perSecond),
 	} {
