@@ -159,7 +159,7 @@ func (w *world) mock(t *scenarios.Tool, args map[string]any) string {
 	}
 	fits := func(r *scenarios.Response) bool {
 		for k, p := range r.When {
-			if !regexp.MustCompile(p).MatchString(fmt.Sprint(args[k])) {
+			if !regexp.MustCompile(p).MatchString(argText(args[k])) {
 				return false
 			}
 		}
@@ -172,14 +172,31 @@ func (w *world) mock(t *scenarios.Tool, args map[string]any) string {
 	}
 	for i := range t.Mock.Responses {
 		if r := &t.Mock.Responses[i]; fits(r) {
-			text := r.Text
-			for k, v := range args {
-				text = strings.ReplaceAll(text, "${"+k+"}", fmt.Sprint(v))
+			fill := func(text string) string {
+				for k, v := range args {
+					text = strings.ReplaceAll(text, "${"+k+"}", argText(v))
+				}
+				return strings.ReplaceAll(text, "$$", "$")
 			}
-			return strings.ReplaceAll(text, "$$", "$")
+			for _, f := range r.Files {
+				w.files[fill(f.Path)] = fill(string(f.Data))
+			}
+			return fill(r.Text)
 		}
 	}
 	return "no response fits"
+}
+
+// argText is an argument as a mock tool sees it: a text itself, else its JSON.
+func argText(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it was JSON
+	}
+	return string(b)
 }
 
 // ReadFile, Walk and Answer make the world a subject of checks.
