@@ -15,7 +15,7 @@ import (
 func TestFallbackRows(t *testing.T) {
 	dir, _, trials := execute(t, `schema: harnessbench/suite/v1
 name: fallback
-scenarios: [builtin/dead-endpoint, builtin/revoked-key]
+scenarios: [builtin/dead-endpoint, builtin/withdrawn-model]
 models: [sim/trap-fallback]
 fallback: [sim/strong, sim/oracle]
 arms: [{name: plain}, {name: falls, guards: {fallback: enforce}}, {name: again, guards: {fallback: enforce, dedupe: enforce}}]

@@ -61,8 +61,8 @@ type configJSON struct {
 		Turns    int64 `json:"turns"`
 		WallUS   int64 `json:"wall_us"`
 	} `json:"limits"`
-	Loop   int      `json:"loop"` // behaviour version; left out = 1
-	Models []string `json:"models"`
+	Loop   int        `json:"loop"` // behaviour version; left out = 1
+	Models []string   `json:"models"`
 	Params paramsJSON `json:"params"`
 	Prices map[string]struct {
 		CacheRead     int64 `json:"cache_read"`
