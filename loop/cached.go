@@ -13,8 +13,10 @@ import (
 // cacheSaid records what a response cache had to do with a model call: a firing for
 // an answer that it knew, and what went wrong with it, which changed nothing.
 func (r *run) cacheSaid(use model.CacheUse, failed, id string) {
-	if mode := r.guards.Mode("response_cache"); use != model.CacheUnused && mode != guard.Off && !mutant.Is("response_cache") {
-		r.emit(r.policyFired("response_cache", mode, "hit", fmt.Sprintf("this request to %s was answered before", id)))
+	if use != model.CacheUnused {
+		if mode := r.guards.Mode("response_cache"); mode != guard.Off && !mutant.Is("response_cache") {
+			r.emit(r.policyFired("response_cache", mode, "hit", fmt.Sprintf("this request to %s was answered before", id)))
+		}
 	}
 	if failed != "" {
 		r.emit(&event.Anomaly{Head: r.head(), What: "response cache: " + failed})

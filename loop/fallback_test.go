@@ -170,6 +170,22 @@ func TestFallbackAfter(t *testing.T) {
 	}
 }
 
+// Retry in shadow tells what it would have done; in force fallback acts at once.
+func TestFallbackWithRetryInShadow(t *testing.T) {
+	m := byModel(func(id string, _ int) (*model.Response, error) {
+		if id == "m/a" {
+			return nil, unavailable()
+		}
+		return say("done"), nil
+	})
+	tr := newFallbackTrial(t, m, []string{"m/a", "m/b"}, "retry=shadow")
+	tr.wantEnd(t, event.Completed)
+	wantLines(t, tr.sink.only("guard"), "guard retry shadow retry", "guard fallback enforce ask_next")
+	if got := whoWasAsked(m); got != "a1 b1" {
+		t.Errorf("asked %s", got)
+	}
+}
+
 // Each model is asked with its own params and billed at its own price; an enlarged
 // max_tokens grows from what the answering model has and leaks into no other turn.
 func TestFallbackParamsAndPrices(t *testing.T) {

@@ -189,7 +189,7 @@ func (r *run) retry(id string, attempt, errs int, e *model.Error, budget time.Du
 	}
 	next, turns := r.nextModel(id, errs, !again, e)
 	if next != "" {
-		fired, wait, again = fired && act == "give_up", 0, true
+		fired, wait, again = fired && (act == "give_up" || mode == guard.Shadow), 0, true
 	}
 	// A call cut by the session's own time is no case for a policy: the guards
 	// say so at the next checkpoint.

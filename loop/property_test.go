@@ -59,6 +59,9 @@ func randomTrial(t testing.TB, seed uint64) *trial {
 	tr.Limits = guard.Backstop{Turns: int64(1 + rnd.IntN(40)), Calls: int64(rnd.IntN(60)), Tokens: int64(rnd.IntN(3) * 150), Wall: time.Duration(rnd.IntN(3)) * 10 * time.Minute}
 	tr.Params.MaxTokens = rnd.IntN(2) * 100
 	if rnd.IntN(2) == 0 {
+		tr.Models = append(tr.Models, "fake/second", "fake/model", "fake/third") // a cycle in it
+	}
+	if rnd.IntN(2) == 0 {
 		check := rand.New(rand.NewPCG(seed, 4))
 		tr.deps.Check = func(context.Context, string) (string, error) {
 			return []string{"", "a is missing", "b is missing"}[check.IntN(3)], nil
@@ -94,6 +97,9 @@ func randomAnswer(rnd *rand.Rand) (*model.Response, error) {
 	if rnd.IntN(50) == 0 {
 		r.Elapsed = time.Hour
 	}
+	if rnd.IntN(20) == 0 {
+		r.Cache, r.CacheFailed = []model.CacheUse{model.CacheHit, model.CacheKnown, model.CacheUnused}[rnd.IntN(3)], "gone"
+	}
 	n := rnd.IntN(5)
 	if rnd.IntN(3) > 0 { // most answers do something, or a loop would soon end
 		n = max(n, 1)
@@ -107,7 +113,8 @@ func randomAnswer(rnd *rand.Rand) (*model.Response, error) {
 			it = model.Item{Type: []model.ItemType{model.Reasoning, model.Plan, model.Question, model.ProviderCall}[rnd.IntN(4)], Text: "hm", Evidence: "{}"}
 		default:
 			it.Call = model.ToolCall{ID: []string{"", "x", "call_1"}[rnd.IntN(3)], Name: []string{"look", "act", "pay", "lok", "", "rm\x00"}[rnd.IntN(6)],
-				Args: []string{"{}", "", `{"a":1}`, `{"b":2,"a":1}`, `{"a":1,"a":2}`, "{", "[]", "nul\xff"}[rnd.IntN(8)]}
+				Args: []string{"{}", "", `{"a":1}`, `{"b":2,"a":1}`, `{"a":1,"a":2}`, `{"x":`, "[]", "nul\xff",
+					"```json\n{\"a\":1,}\n```", `{'a': None`}[rnd.IntN(10)]}
 		}
 		r.Items = append(r.Items, it)
 	}

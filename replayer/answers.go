@@ -68,7 +68,7 @@ func (a *answers) line(l *session.Line, fn func(*model.Request, *model.Response)
 		}
 		a.ask(l.Lane, asked.Chain, r)
 	case session.TypeResponse, session.TypeAttempt:
-		resp, _, _ := answerOf(l) // errors are not shared
+		resp, _, _ := answerOf(l)                                                                // errors are not shared
 		if lane := a.lanes[l.Lane]; resp != nil && lane != nil && resp.Cache != model.CacheHit { // that one is the cache's
 			if resp.Model == "" {
 				resp.Model = a.model

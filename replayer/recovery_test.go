@@ -36,7 +36,7 @@ func replaysExactly(t *testing.T, what string, whole []byte) {
 func TestRecoveredSessions(t *testing.T) {
 	for _, tt := range []struct{ id, guard, model, shows string }{
 		{"dead-endpoint", "fallback", "sim/trap-fallback", `"model":"sim/oracle"`},
-		{"revoked-key", "fallback", "sim/trap-fallback", `asking sim/oracle`},
+		{"withdrawn-model", "fallback", "sim/trap-fallback", `asking sim/oracle`},
 		{"fenced-arguments", "argument_repair", "sim/trap-argument_repair", `"act":"repair"`},
 		{"cut-minutes", "argument_repair", "sim/trap-argument_repair", `"act":"explain"`},
 		{"asked-before", "response_cache", "sim/weak", `"cache":"hit"`},

@@ -64,7 +64,7 @@ func TestRecoveryHurts(t *testing.T) {
 // with it.
 func TestRecoveryEarnsItsPlace(t *testing.T) {
 	for id, g := range map[string]string{"fenced-arguments": "argument_repair", "wrong-shape-arguments": "argument_repair",
-		"dead-endpoint": "fallback", "revoked-key": "fallback"} {
+		"dead-endpoint": "fallback", "withdrawn-model": "fallback"} {
 		s, err := builtin.Get(id)
 		if err != nil {
 			t.Fatal(err)

@@ -315,32 +315,3 @@ func TestFilesLeaveOut(t *testing.T) {
 		t.Error("it was stored nowhere")
 	}
 }
-
-func FuzzEntry(f *testing.F) {
-	dir := f.TempDir()
-	s, err := cache.Open(dir)
-	if err != nil {
-		f.Fatal(err)
-	}
-	k := cache.Key{1}
-	if err := s.Put(k, say("x")); err != nil {
-		f.Fatal(err)
-	}
-	path := filepath.Join(dir, k.String()+".json")
-	sound, err := os.ReadFile(path)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(sound)
-	f.Add([]byte("{}\n"))
-	s = cache.OpenAt(dir, []cache.Key{k})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		r, err := s.Get(k)
-		if (r == nil) == (err == nil) || r != nil && string(data) != string(sound) && !strings.Contains(string(data), `"key":"`+k.String()+`"`) {
-			t.Fatalf("%q gives %+v, %v", data, r, err)
-		}
-	})
-}

@@ -17,8 +17,8 @@ var breaks = map[string]func(args string) string{
 	"fence": func(a string) string { return "```json\n" + a + "\n```" },
 	"comma": func(a string) string { return strings.TrimSuffix(a, "}") + ",}" },
 	"quotes": func(a string) string {
-		if strings.ContainsAny(a, `'\`) {
-			return strings.TrimSuffix(a, "}") // nobody could tell its quotes apart
+		if strings.ContainsAny(a, `'\`) || !strings.Contains(a, `"`) {
+			return strings.TrimSuffix(a, "}") // nobody could tell its quotes apart, or it has none
 		}
 		return strings.ReplaceAll(a, `"`, "'")
 	},
