@@ -18,6 +18,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/replayer"
+	"github.com/harnessbench/harnessbench/scenarios"
 	"github.com/harnessbench/harnessbench/scenarios/builtin"
 )
 
@@ -27,11 +28,20 @@ type guardChange struct {
 	make func(guard.Settings) (guard.Settings, error)
 }
 
-// guardChanges are, for every guard, to be off, and another value of one
-// parameter: the nth of several, so that the scenarios together try all.
-func guardChanges(nth int) (out []guardChange) {
+// guardChanges are, for the guards that a scenario names and a part of the others,
+// to be off, and another value of one parameter: the nth of several, so that the
+// scenarios together try all. A guard that stays in force in every arm has no
+// other mode.
+func guardChanges(nth int, sc *scenarios.Scenario) (out []guardChange) {
+	named := slices.Concat(sc.Stresses, sc.Controls)
+	for i := range sc.Hurts {
+		named = append(named, sc.Hurts[i].Guard)
+	}
 	for i := range guard.Table {
 		d := &guard.Table[i]
+		if d.Stays || (i+nth)%parts != 0 && !slices.Contains(named, d.Name) {
+			continue
+		}
 		for _, mode := range []guard.Mode{guard.Off, guard.Shadow, guard.Enforce}[:1+nth%3] {
 			out = append(out, guardChange{"guard." + d.Name + ".mode=" + string(mode),
 				func(s guard.Settings) (guard.Settings, error) { return s.With(d.Name, mode) }})
@@ -55,6 +65,9 @@ func guardChanges(nth int) (out []guardChange) {
 	}
 	return out
 }
+
+// parts is how many scenarios share the guards that none of them names.
+const parts = 4
 
 // asks lists the requests of a session: what tells them apart, and their turns.
 func asks(t *testing.T, b []byte) (keys []string, turns []int) {
@@ -122,7 +135,7 @@ func TestForkEveryGuard(t *testing.T) {
 				places <- struct{}{}
 				defer func() { <-places }()
 				spec := trial.Spec{Scenario: sc, Model: m, Arm: "default", Guards: guard.MustProfile(guard.ProfileDefault), Seed: 1}
-				changes := guardChanges(nth)
+				changes := guardChanges(nth, sc)
 				if m == "sim/strong" { // which seldom needs a guard
 					changes = slices.DeleteFunc(changes, func(c guardChange) bool { return !strings.HasSuffix(c.name, ".mode=off") })
 				}
