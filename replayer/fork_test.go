@@ -39,10 +39,15 @@ func guardChanges(nth int, sc *scenarios.Scenario) (out []guardChange) {
 	}
 	for i := range guard.Table {
 		d := &guard.Table[i]
-		if d.Stays || (i+nth)%parts != 0 && !slices.Contains(named, d.Name) {
+		mine := slices.Contains(named, d.Name)
+		if d.Stays || (i+nth)%parts != 0 && !mine {
 			continue
 		}
-		for _, mode := range []guard.Mode{guard.Off, guard.Shadow, guard.Enforce}[:1+nth%3] {
+		modes := []guard.Mode{guard.Off, guard.Shadow, guard.Enforce}
+		if !mine {
+			modes = modes[:1+nth%3]
+		}
+		for _, mode := range modes {
 			out = append(out, guardChange{"guard." + d.Name + ".mode=" + string(mode),
 				func(s guard.Settings) (guard.Settings, error) { return s.With(d.Name, mode) }})
 		}
