@@ -89,7 +89,8 @@ func TestGoalReminderSteps(t *testing.T) {
 // What is older than the results that are remembered counts as new again: the
 // reminder then comes late, never wrongly.
 func TestGoalReminderForgets(t *testing.T) {
-	g, got := goalTurns(t, one(t, "goal_reminder", bothReaders, "turns=2"), "abceghijklmopqrs") // 16 of them
+	g, _ := goalTurns(t, one(t, "goal_reminder", bothReaders, "turns=2"), "abceghijklmopqrs") // 16 of them
+	got := ""
 	if g, got = goalTurns(t, g, "ba"); got != ".r" {
 		t.Errorf("the last 16: %s", got)
 	}
