@@ -43,8 +43,8 @@ func withConfig(t *testing.T, b []byte, old, now string) []byte {
 func TestOldBehaviour(t *testing.T) {
 	good := recorded(t, "retry-trap", guard.ProfileDefault)
 	for _, c := range []struct{ old, now, say string }{
-		{`"nudge":3,"v":1`, `"nudge":3,"v":2`, "guard stuck: recorded under behaviour version 2, this version has 1"},
-		{`"nudge":3,"v":1`, `"patience":3,"v":2`, "guard stuck: recorded under behaviour version 2, this version has 1"},
+		{`"cycle_nudge":2,"mode":"enforce","nudge":3,"v":1`, `"cycle_nudge":2,"mode":"enforce","nudge":3,"v":2`, "guard stuck: recorded under behaviour version 2, this version has 1"},
+		{`"cycle_nudge":2,"mode":"enforce","nudge":3,"v":1`, `"cycle_nudge":2,"mode":"enforce","patience":3,"v":2`, "guard stuck: recorded under behaviour version 2, this version has 1"},
 		{`"guards":{`, `"guards":{"hindsight":{"mode":"shadow","v":4},`, "guard hindsight: recorded under behaviour version 4, this version has no such guard"},
 		{`,"models":[`, `,"loop":2,"models":[`, "the loop: recorded under behaviour version 2, this version has 1"},
 	} {

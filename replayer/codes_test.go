@@ -181,7 +181,6 @@ var unseen = map[replayer.Code]string{
 	replayer.CodeUnused:         "a verdict",
 	replayer.CodeObservation:    "--tools=live",
 	replayer.CodeLiveTool:       "--tools=live",
-	replayer.CodeGuardExtra:     "a field changed takes no firing away",
 	replayer.CodeNormalised:     "a verdict",
 	replayer.CodeNoop:           "a verdict",
 	replayer.CodeOldBehaviour:   "a verdict",

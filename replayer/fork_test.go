@@ -19,6 +19,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/replayer"
+	"github.com/harnessbench/harnessbench/scenarios"
 	"github.com/harnessbench/harnessbench/scenarios/builtin"
 )
 
@@ -28,16 +29,26 @@ type guardChange struct {
 	make func(guard.Settings) (guard.Settings, error)
 }
 
-// guardChanges are, for a fifth of the guards, to be off, and another value of one
-// parameter: other guards and parameters for every n, so that the scenarios
-// together try all.
-func guardChanges(nth int) (out []guardChange) {
+// guardChanges are, for the guards that a scenario names and a part of the others,
+// to be off, and another value of one parameter: the nth of several, so that the
+// scenarios together try all. A guard that stays in force in every arm has no
+// other mode.
+func guardChanges(nth int, sc *scenarios.Scenario) (out []guardChange) {
+	named := slices.Concat(sc.Stresses, sc.Controls)
+	for i := range sc.Hurts {
+		named = append(named, sc.Hurts[i].Guard)
+	}
 	for i := range guard.Table {
-		if (i+nth)%5 != 0 {
+		d := &guard.Table[i]
+		mine := slices.Contains(named, d.Name)
+		if d.Stays || (i+nth)%parts != 0 && !mine {
 			continue
 		}
-		d := &guard.Table[i]
-		for _, mode := range []guard.Mode{guard.Off, guard.Shadow, guard.Enforce}[:1+nth%3] {
+		modes := []guard.Mode{guard.Off, guard.Shadow, guard.Enforce}
+		if !mine {
+			modes = modes[:1+nth%3]
+		}
+		for _, mode := range modes {
 			out = append(out, guardChange{"guard." + d.Name + ".mode=" + string(mode),
 				func(s guard.Settings) (guard.Settings, error) { return s.With(d.Name, mode) }})
 		}
@@ -60,6 +71,9 @@ func guardChanges(nth int) (out []guardChange) {
 	}
 	return out
 }
+
+// parts is how many scenarios share the guards that none of them names.
+const parts = 4
 
 // asks lists the requests of a session: what tells them apart, and their turns.
 func asks(t *testing.T, b []byte) (keys []string, turns []int) {
@@ -132,7 +146,7 @@ func TestForkEveryGuard(t *testing.T) {
 				places <- struct{}{}
 				defer func() { <-places }()
 				spec := trial.Spec{Scenario: sc, Model: m, Arm: "default", Guards: guard.MustProfile(guard.ProfileDefault), Seed: 1}
-				changes := guardChanges(nth)
+				changes := guardChanges(nth, sc)
 				if m == "sim/strong" { // which seldom needs a guard
 					changes = slices.DeleteFunc(changes, func(c guardChange) bool { return !strings.HasSuffix(c.name, ".mode=off") })
 				}

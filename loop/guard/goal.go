@@ -25,7 +25,8 @@ import (
 // New evidence takes it back to the beginning. It is a result of a tool that was
 // not among the last 16 different ones, whatever the tool; a changed file; a
 // successful outside effect that was not among these either, by operation and
-// result; another reason for which acceptance rejects; and a check that passes.
+// result; another reason for which acceptance rejects; a check that passes; and
+// what a user says.
 // A result older than these 16 counts as new again: then the reminder comes late,
 // never wrongly.
 type goalReminder struct {
@@ -81,7 +82,7 @@ func newGoalReminder(v []int64, env Env) Guard {
 }
 
 func (*goalReminder) Listens() event.Kind {
-	return event.KindToolResult | event.KindCandidate | event.KindTurnEnd
+	return event.KindToolResult | event.KindCandidate | event.KindPart | event.KindTurnEnd
 }
 
 func (g *goalReminder) Step(ev event.Event) (Guard, Decision) {
@@ -92,6 +93,8 @@ func (g *goalReminder) Step(ev event.Event) (Guard, Decision) {
 			return g, Decision{}
 		}
 		next.result(ev)
+	case *event.Part:
+		next.fresh = g.fresh || ev.Why == "user"
 	case *event.Candidate:
 		if !ev.Checked {
 			return g, Decision{}

@@ -15,7 +15,8 @@ import (
 // by a capital letter with other arguments every time; 'w' a write that changes a
 // file and says "ok", 'n' one that changes none; 'x' and 'y' outside effects that
 // both say "sent", 'f' a call that fails, 'd' one that was denied, '1' and '2'
-// rejected candidates with one reason each, '0' one that passes.
+// rejected candidates with one reason each, '0' one that passes, 'U' a user who
+// says something, 'P' feedback.
 func goalTurns(t *testing.T, g Guard, turns string) (Guard, string) {
 	t.Helper()
 	out := ""
@@ -36,6 +37,8 @@ func goalTurns(t *testing.T, g Guard, turns string) (Guard, string) {
 			r.Outcome, r.RawDigest = event.PermissionDenied, model.SumString(fmt.Sprint(i))
 		case '0', '1', '2':
 			ev = &event.Candidate{Checked: true, Fail: map[rune]string{'0': "", '1': "no report", '2': "no total"}[c]}
+		case 'U', 'P':
+			ev = &event.Part{Why: map[rune]string{'U': "user", 'P': "feedback"}[c]}
 		default:
 			if c < 'a' {
 				r.ReqDigest = model.SumString(fmt.Sprint(i))
@@ -78,6 +81,7 @@ func TestGoalReminderSteps(t *testing.T) {
 		{"an error that is new is evidence", "aafff", "....r"},
 		{"a denied call is none", "adddd", "..r.g"},
 		{"a rejection is evidence when its reason changes", "a1122211", ".....r.."},
+		{"what a user says is evidence, feedback is not", "aaUaPaU", "....r.."},
 		{"a passed check is evidence", "aa0aa", "....r"},
 	} {
 		if _, got := goalTurns(t, one(t, "goal_reminder", bothReaders, "turns=2"), c.turns); got != c.want {
@@ -89,7 +93,8 @@ func TestGoalReminderSteps(t *testing.T) {
 // What is older than the results that are remembered counts as new again: the
 // reminder then comes late, never wrongly.
 func TestGoalReminderForgets(t *testing.T) {
-	g, got := goalTurns(t, one(t, "goal_reminder", bothReaders, "turns=2"), "abceghijklmopqrs") // 16 of them
+	g, _ := goalTurns(t, one(t, "goal_reminder", bothReaders, "turns=2"), "abceghijklmopqrs") // 16 of them
+	got := ""
 	if g, got = goalTurns(t, g, "ba"); got != ".r" {
 		t.Errorf("the last 16: %s", got)
 	}

@@ -275,7 +275,8 @@ func behaviour(name, about string, version int) recipe {
 				return [][]byte{l.Payload()}
 			}
 			config, _ := l.Field("config")
-			config = bytes.Replace(config, []byte(`"nudge":3,"v":1`), fmt.Appendf(nil, `"nudge":3,"v":%d`, version), 1)
+			const stuck = `"cycle_nudge":2,"mode":"enforce","nudge":3,"v":` // no_progress has a nudge too
+			config = bytes.Replace(config, []byte(stuck+"1"), fmt.Append([]byte(stuck), version), 1)
 			p, err := l.With("/config", config)
 			if err != nil {
 				t.Fatal(err)
