@@ -8,9 +8,9 @@ import (
 	"github.com/harnessbench/harnessbench/loop/model"
 )
 
-// watch hears the events of a session and finds what must never be. It also
+// witness hears the events of a session and finds what must never be. It also
 // cancels, when it is told to.
-type watch struct {
+type witness struct {
 	cancelAt int // events after which cancel is called; 0 = never
 	cancel   func()
 
@@ -22,16 +22,16 @@ type watch struct {
 	err                             error // the first breach
 }
 
-func newWatch() *watch { return &watch{open: map[string]bool{}, ids: map[string]bool{}} }
+func newWitness() *witness { return &witness{open: map[string]bool{}, ids: map[string]bool{}} }
 
-func (w *watch) breach(format string, args ...any) {
+func (w *witness) breach(format string, args ...any) {
 	if w.err == nil {
 		w.err = fmt.Errorf(format, args...)
 	}
 }
 
 // Emit implements event.Sink.
-func (w *watch) Emit(ev event.Event) error {
+func (w *witness) Emit(ev event.Event) error {
 	w.events++
 	if w.end != nil {
 		w.breach("%T after the end", ev)
@@ -84,7 +84,7 @@ var reasons = []event.Reason{event.Completed, event.Unverified, event.Stuck, eve
 	event.TokenBudget, event.CostBudget, event.Deadline, event.CancelledRun, event.PolicyStopped, event.WaitingForApproval, event.WaitingForEvent,
 	event.EmptyResponse, event.ModelError, event.ProtocolError, event.ToolFailure, event.SealBroken}
 
-func (w *watch) ended(end *event.End) {
+func (w *witness) ended(end *event.End) {
 	switch {
 	case !slices.Contains(reasons, end.Reason):
 		w.breach("ended %q: %s", end.Reason, end.Evidence)
