@@ -178,7 +178,7 @@ func (s *tally) Emit(ev event.Event) error {
 // report checks that the cases covered what they are for.
 func (s *tally) report(t *testing.T, whole bool) {
 	t.Helper()
-	t.Logf("%d turns in %d cases; %d cancelled, %d cut and resumed, %d driven on offline, %d in real time; ends %v", s.turns, s.cases, s.cancelled, s.resumed, s.offline, s.real, s.reasons)
+	t.Logf("%d turns in %d cases; %d cancelled, %d cut and resumed, %d driven on offline, %d in real time; ends %v; firings %v", s.turns, s.cases, s.cancelled, s.resumed, s.offline, s.real, s.reasons, s.fired)
 	if !whole {
 		return
 	}
