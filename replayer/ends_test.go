@@ -92,10 +92,12 @@ func TestEndsAndWaves(t *testing.T) {
 		}
 		exact(t, &spec, whole)
 		for n := 1; n < len(lines); n++ {
-			for _, cut := range [][]byte{bytes.Join(lines[:n], nil), bytes.Join(lines[:n], nil)[:len(bytes.Join(lines[:n], nil))-9]} {
-				if got, _, _ := resumeFrom(t, spec, cut); !bytes.Equal(got, whole) {
-					t.Errorf("%s %v: resumed at line %d: the session differs", tt.scenario, tt.changes, n)
-				}
+			cut := bytes.Join(lines[:n], nil)
+			if n%4 == 0 {
+				cut = cut[:len(cut)-9] // in the middle of the line
+			}
+			if got, _, _ := resumeFrom(t, spec, cut); !bytes.Equal(got, whole) {
+				t.Errorf("%s %v: resumed at line %d: the session differs", tt.scenario, tt.changes, n)
 			}
 		}
 	}
