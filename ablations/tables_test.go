@@ -295,3 +295,45 @@ func TestTablesRefuse(t *testing.T) {
 		}
 	}
 }
+
+// TestTablesOfLastAnswersAndWaves: the call for a last answer is a row of its last
+// turn, with its purpose; calls that ran at once stand with their own times, and
+// the trial with what passed.
+func TestTablesOfLastAnswersAndWaves(t *testing.T) {
+	dir, _, trials := execute(t, `schema: harnessbench/suite/v1
+name: last
+scenarios: [builtin/last-page, builtin/nine-depots]
+models: [sim/oracle]
+arms: [{name: default}, {name: none, profile: none}]
+repetitions: 1
+`, nil)
+	got := tables(t, dir, trials[0].RunID)
+	asked := map[string]int{}
+	for _, r := range got.models {
+		if r.Purpose == "final_synthesis" {
+			asked[r.Scenario+" "+r.Arm]++
+			if r.Turn != 10 || r.Attempt != 0 || !r.Stood || *r.Output == 0 {
+				t.Errorf("%+v", r)
+			}
+		}
+	}
+	if len(asked) != 1 || asked["last-page default"] != 1 {
+		t.Errorf("last answers: %v", asked)
+	}
+	for i := range got.trials {
+		r := &got.trials[i]
+		if r.Scenario != "nine-depots" {
+			checkTrial(t, r, &got)
+			continue
+		}
+		var sum int64
+		for _, c := range got.tools {
+			if c.Key() == r.Key() {
+				sum += *c.TookUS
+			}
+		}
+		if want := map[string]int64{"default": 95_001_000, "none": sum}[r.Arm]; *r.ToolUS != want || sum < 230_000_000 {
+			t.Errorf("%s: %d us in tools, want %d; its calls took %d", r.Arm, *r.ToolUS, want, sum)
+		}
+	}
+}

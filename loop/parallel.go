@@ -127,31 +127,20 @@ func (r *run) fly(air []flight, cancel bool) {
 	start := c.Now()
 	ctx, stop := context.WithCancel(r.ctx)
 	defer stop()
-	run := func(f *flight, real bool) {
-		own, done := c.WithTimeout(ctx, f.op.Deadline)
-		defer done()
-		o := outcome{Result: r.deps.Run.Run(own, f.op), deadline: f.op.Deadline}
-		if o.want = max(o.Took, 0); !o.Declared {
-			o.want = c.Measure(start, o.Took)
-		}
-		o.Took = o.want
-		if o.deadline > 0 {
-			o.Took = min(o.want, o.deadline)
-		}
-		// What only declares its time has failed later than now.
-		if f.o = o; real && cancel && broke(&o) && !o.Declared {
-			stop()
-		}
-	}
 	if len(air) > 1 && c.Concurrent() {
 		var wg sync.WaitGroup
 		for k := range air {
-			wg.Go(func() { run(&air[k], true) })
+			wg.Go(func() {
+				// What only declares its time has failed later than now.
+				if o := r.alone(ctx, start, &air[k]); cancel && broke(o) && !o.Declared {
+					stop()
+				}
+			})
 		}
 		wg.Wait()
 	} else {
 		for k := range air {
-			run(&air[k], false)
+			r.alone(ctx, start, &air[k])
 		}
 	}
 	for k := range air {
@@ -168,6 +157,22 @@ func (r *run) fly(air []flight, cancel bool) {
 		longest = sum
 	}
 	c.Join(start, longest)
+}
+
+// alone runs one call of a wave that began at start and says what it gave and how
+// long it took. It reads nothing of the run that changes.
+func (r *run) alone(ctx context.Context, start time.Duration, f *flight) *outcome {
+	ctx, done := r.deps.Clock.WithTimeout(ctx, f.op.Deadline)
+	defer done()
+	o := outcome{Result: r.deps.Run.Run(ctx, f.op), deadline: f.op.Deadline}
+	if o.want = max(o.Took, 0); !o.Declared {
+		o.want = r.deps.Clock.Measure(start, o.Took)
+	}
+	if o.Took = o.want; o.deadline > 0 {
+		o.Took = min(o.want, o.deadline)
+	}
+	f.o = o
+	return &f.o
 }
 
 // broke reports whether a call that was run failed by itself.

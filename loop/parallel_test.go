@@ -251,3 +251,32 @@ func TestRealCallsRunAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// Duplicate call ids do not clear each other: each call has a result of its own
+// under an id of its own, at once or one after the other.
+func TestDuplicateIDsKeepTheirResults(t *testing.T) {
+	for _, mode := range []string{"enforce", "off"} {
+		batch := with(calls(`look {"n":1}`, `look {"n":2}`, `look {"n":1}`), func(r *model.Response) {
+			for i := range r.Items {
+				r.Items[i].Call.ID = "call_0"
+			}
+		})
+		look := newTool("look", event.Read, func(_ context.Context, op *tool.Op) tool.Result {
+			return tool.Result{Outcome: event.Success, Text: op.Args, Took: time.Second}
+		})
+		m := answers(batch, say("done"))
+		newTrial(t, m, []tool.Tool{look}, guard.ProfileDefault, "parallel_tools="+mode).wantEnd(t, event.Completed)
+		parts := m.asked[1].Parts[len(m.asked[1].Parts)-4:]
+		ids := map[string]bool{}
+		for i, want := range []string{`{"n":1}`, `{"n":2}`, `{"n":1}`} {
+			msg := parts[i+1].Message
+			ids[msg.CallID] = true
+			if model.TextOf(msg.Items) != want || msg.CallID != parts[0].Message.Items[i].Call.ID || msg.CallID == "call_0" {
+				t.Errorf("%s: call %d has the result %s under %s", mode, i, model.TextOf(msg.Items), msg.CallID)
+			}
+		}
+		if len(ids) != 3 {
+			t.Errorf("%s: ids %v", mode, ids)
+		}
+	}
+}

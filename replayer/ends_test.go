@@ -92,10 +92,12 @@ func TestEndsAndWaves(t *testing.T) {
 		}
 		exact(t, &spec, whole)
 		for n := 1; n < len(lines); n++ {
-			for _, cut := range [][]byte{bytes.Join(lines[:n], nil), bytes.Join(lines[:n], nil)[:len(bytes.Join(lines[:n], nil))-9]} {
-				if got, _, _ := resumeFrom(t, spec, cut); !bytes.Equal(got, whole) {
-					t.Errorf("%s %v: resumed at line %d: the session differs", tt.scenario, tt.changes, n)
-				}
+			cut := bytes.Join(lines[:n], nil)
+			if n%4 == 0 {
+				cut = cut[:len(cut)-9] // in the middle of the line
+			}
+			if got, _, _ := resumeFrom(t, spec, cut); !bytes.Equal(got, whole) {
+				t.Errorf("%s %v: resumed at line %d: the session differs", tt.scenario, tt.changes, n)
 			}
 		}
 	}
@@ -174,20 +176,46 @@ func (m *scriptedModel) Generate(_ context.Context, req *model.Request, _ func(m
 
 // What ran at once in real time is replayed one after the other, exactly.
 func TestRealWavesReplay(t *testing.T) {
-	sc, err := builtin.Get("one-line-down")
+	type calls = []model.ToolCall
+	quotes := calls{}
+	for _, c := range []string{"baltica", "norrland", "vistula", "nobody", "hanse"} {
+		quotes = append(quotes, model.ToolCall{Name: "freight_quote", Args: `{"carrier":"` + c + `"}`})
+	}
+	realWaves(t, "one-line-down", quotes)
+	realWaves(t, "sealed-fixtures", calls{{Name: "read_file", Args: `{"path":"fixtures/march.csv"}`}, {Name: "list_dir", Args: `{"path":"fixtures"}`},
+		{Name: "grep", Args: `{"path":"/workspace","pattern":"refund"}`}, {Name: "read_file", Args: `{"path":"fixtures/none.csv"}`}, {Name: "read_file", Args: `{"path":"fixtures.lock"}`}})
+}
+
+func realWaves(t *testing.T, scenario string, calls []model.ToolCall) {
+	t.Helper()
+	sc, err := builtin.Get(scenario)
 	if err != nil {
 		t.Fatal(err)
 	}
 	batch := &model.Response{Finish: model.FinishCalls}
-	for _, c := range []string{"baltica", "norrland", "vistula", "nobody", "hanse"} {
-		batch.Items = append(batch.Items, model.Item{Type: model.CallItem, Call: model.ToolCall{Name: "freight_quote", Args: `{"carrier":"` + c + `"}`}})
+	for _, c := range calls {
+		batch.Items = append(batch.Items, model.Item{Type: model.CallItem, Call: c})
 	}
 	done := &model.Response{Finish: model.FinishStop, Items: []model.Item{{Type: model.Text, Text: "done"}}}
 	for _, changes := range [][]string{nil, {"parallel_tools.cancel=1"}, {"parallel_tools.most=2"}, {"parallel_tools=off"}} {
 		spec := trial.Spec{Scenario: sc, Model: "real/model", Arm: "default", Guards: guarded(t, append(changes, "acceptance=off")...), Seed: 1}
-		whole, _ := recordedBy(t, spec, trial.Options{Provider: func(string, uint64) (model.Model, error) {
+		provider := func(string, uint64) (model.Model, error) {
 			return &scriptedModel{[]*model.Response{batch, batch, done}}, nil
-		}})
+		}
+		whole, lines := recordedBy(t, spec, trial.Options{Provider: provider})
 		exact(t, &spec, whole)
+		for n := 1; n < len(lines)-1; n += 2 { // cut off, and gone on with in real time
+			path := filepath.Join(t.TempDir(), "cut"+session.Suffix)
+			if err := os.WriteFile(path, bytes.Join(lines[:n], nil), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			rec, err := replayer.Resume(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _ := recordedBy(t, spec, trial.Options{Provider: provider, Drive: rec.Drive})
+			rec.Close()
+			exact(t, &spec, got)
+		}
 	}
 }

@@ -117,7 +117,7 @@ func TestRandomWaves(t *testing.T) {
 		fired += bytes.Count(whole, []byte(`"act":"parallel"`))
 		cut += bytes.Count(whole, []byte(`another call of the batch failed`))
 		asked += bytes.Count(whole, []byte(`"act":"ask"`))
-		for range 6 {
+		for range 3 {
 			n := 1 + rnd.IntN(len(lines)-1)
 			got, _, _ := resumeWith(t, spec, bytes.Join(lines[:n], nil), odd)
 			if !bytes.Equal(got, whole) && !bytes.Contains(got, []byte("interrupted during this call")) {

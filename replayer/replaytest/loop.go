@@ -37,6 +37,9 @@ type Loop struct {
 	// Check looks at the answer, and at the workspace, when the model says that it
 	// is done: the first failing reason, "" = accepted. Nil = there is none.
 	Check func(ctx context.Context, ws workspace.Workspace, answer string) (fail string, err error)
+	// Seals are globs of files that must not change, such as tests/**, for the guard
+	// seals.
+	Seals []string
 	// Model makes the real model; only -update asks for it.
 	Model func() (model.Model, error)
 	// Clock is the time of a recording that is made; nil = the machine's.
@@ -114,13 +117,13 @@ func prepare(name, path string, l *Loop) (*run, error) {
 		s.Tools = tools.Specs()
 	}
 	if s.Extra == "" {
-		s.Extra = extraOf(s.Tools, l.Check != nil)
+		s.Extra = extraOf(s.Tools, l.Check != nil, l.Seals)
 	}
 	cfg, err := loop.Freeze(s)
 	if err != nil {
 		return nil, err
 	}
-	r.cfg = &trial.Rebuilt{Config: cfg, Tools: tools}
+	r.cfg = &trial.Rebuilt{Config: cfg, Tools: tools, Seals: l.Seals}
 	if l.Check != nil {
 		r.cfg.Check = func(ws workspace.Workspace) func(context.Context, string) (string, error) {
 			return func(ctx context.Context, answer string) (string, error) { return l.Check(ctx, ws, answer) }
@@ -130,8 +133,8 @@ func prepare(name, path string, l *Loop) (*run, error) {
 }
 
 // extraOf tells a replay from the command line which tools canonicalise as
-// built-in ones, and that a check is not there.
-func extraOf(specs []tool.Spec, check bool) string {
+// built-in ones, what is sealed, and that a check is not there.
+func extraOf(specs []tool.Spec, check bool, seals []string) string {
 	var names []string
 	for _, t := range builtin.Tools(nil) {
 		if spec := t.Spec(); slices.Contains(specs, spec) {
@@ -142,7 +145,15 @@ func extraOf(specs []tool.Spec, check bool) string {
 	if check {
 		own = `"own_check":true,`
 	}
-	return `{"acceptance":[],"builtin":[` + strings.Join(names, ",") + `],` + own + `"paths":{}}`
+	var globs []string
+	for _, g := range seals {
+		globs = append(globs, string(model.AppendString(nil, g)))
+	}
+	sealed := ""
+	if globs != nil {
+		sealed = `,"seals":[` + strings.Join(globs, ",") + `]`
+	}
+	return `{"acceptance":[],"builtin":[` + strings.Join(names, ",") + `],` + own + `"paths":{}` + sealed + `}`
 }
 
 // workspace lays the initial files in memory.
@@ -272,7 +283,8 @@ func (r *run) anew(ctx context.Context) (said string, err error) {
 		return "", err
 	}
 	l, err := loop.New(r.cfg.Config, loop.Deps{Model: live.Model, Tools: r.cfg.Tools, Run: live.Run, Clock: live.Clock, Sink: rec,
-		Spill: func(path, data string) error { return ws.Spill(path, []byte(data)) }, Check: r.cfg.Checker(ws)})
+		Spill: func(path, data string) error { return ws.Spill(path, []byte(data)) }, Check: r.cfg.Checker(ws),
+		Sealed: trial.Sealer(r.cfg.Seals, ws)})
 	if err != nil {
 		return "", err
 	}

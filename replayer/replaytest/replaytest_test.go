@@ -255,6 +255,7 @@ func TestLoop(t *testing.T) {
 					Guards: guard.MustProfile(guard.ProfileDefault), Limits: guard.Backstop{Turns: 5}},
 				Tools: func(workspace.Workspace) (*tool.Set, error) { return tool.NewSet(price{&runs}) },
 				Files: map[string]string{"shop/prices.txt": "pears 2.50\n"},
+				Seals: []string{"shop/**", "*.lock"},
 				Check: func(_ context.Context, ws workspace.Workspace, answer string) (string, error) {
 					if b, _, err := ws.ReadFile("shop/prices.txt", 0, 100); err != nil || len(b) == 0 || !strings.Contains(answer, "costs") {
 						return "no price in it", err
@@ -297,6 +298,9 @@ func TestLoop(t *testing.T) {
 	}
 	if rep, err := replayer.File(context.Background(), path, replayer.Options{}); err != nil || rep.Verdict != replayer.Noop || !strings.Contains(rep.Reason, "replaytest.Test") {
 		t.Errorf("the command line says %+v, %v", rep, err)
+	}
+	if b, err := os.ReadFile(path); err != nil || !strings.Contains(string(b), `"paths":{},"seals":["shop/**","*.lock"]}`) {
+		t.Errorf("the header does not say what is sealed: %v", err)
 	}
 	for name, c := range map[string]struct {
 		change
