@@ -419,6 +419,9 @@ func eventName(ev event.Event) string {
 		if ev.Why == "feedback" {
 			return "decide"
 		}
+		if ev.Why == "compacted" || ev.Why == "summarise" {
+			return "infer"
+		}
 		return "assemble"
 	case *event.Attempt:
 		return "infer"

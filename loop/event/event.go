@@ -72,11 +72,12 @@ type Start struct {
 }
 
 // Part is a system prompt, tool spec or message that no other event carries:
-// the task, a feedback, or the rewritten form of a tool result.
+// the task, a feedback, the rewritten form of a tool result, what asks for a
+// summary, or what compaction puts into the conversation.
 type Part struct {
 	Head
 	Part *model.Part
-	Why  string // "tool", "system", "task", "feedback", "rewrite", "user"
+	Why  string // "tool", "system", "task", "feedback", "rewrite", "user", "summarise", "compacted"
 }
 
 // Next says what a Checkpoint stands before.
@@ -114,7 +115,8 @@ type Request struct {
 	Head
 	Req *model.Request
 	// Keep and Add say which parts of the previous request stay and which parts
-	// follow when that is not implied (nothing but additions in line order).
+	// follow when that is not implied (nothing but additions in line order): after
+	// compaction, for a summary, and after that.
 	Implied bool
 	Keep    int
 	Add     []*model.Part
