@@ -159,21 +159,21 @@ func (g *goalReminder) judge() Decision {
 	evidence := fmt.Sprintf("%d turns without new evidence", g.idle)
 	switch idle / g.every {
 	case 1:
-		return Decision{Act: "remind", Evidence: evidence, Feedback: g.say(
+		return Decision{Act: "remind", Evidence: evidence, Feedback: paragraphs(
 			fmt.Sprintf("The last %d turns have brought nothing new. Your task is:", g.idle), g.goal.task, g.terms(), g.unmet(), g.step())}
 	case 2:
-		return Decision{Act: "gap", Evidence: evidence, Feedback: g.say(
+		return Decision{Act: "gap", Evidence: evidence, Feedback: paragraphs(
 			fmt.Sprintf("Still nothing new after %d turns, and your task is open.", g.idle), g.terms(), g.unmet(), g.attempts(), g.step())}
 	case 3:
-		return Decision{Act: "narrow", Evidence: evidence, Feedback: g.say(
+		return Decision{Act: "narrow", Evidence: evidence, Feedback: paragraphs(
 			fmt.Sprintf("Nothing new after %d turns. Until there is, calls that you have made in vain are closed: only other arguments or other tools are open. Your task is still:", g.idle),
 			Head(g.goal.task, 400), g.unmet(), g.step())}
 	}
 	return Decision{Act: "pause", Evidence: evidence, Stop: &Stop{Reason: event.PolicyStopped, Evidence: evidence}}
 }
 
-// say joins what there is to say, a paragraph each.
-func (g *goalReminder) say(parts ...string) string {
+// paragraphs joins what there is to say, an empty line between.
+func paragraphs(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")
 }
 
