@@ -103,6 +103,7 @@ func (r *run) heard(req *model.Request, start time.Duration, resp *model.Respons
 	if merr != nil {
 		e := *merr
 		e.Elapsed = took
+		r.maskError(&e)
 		return nil, &e
 	}
 	out := *resp
@@ -110,6 +111,7 @@ func (r *run) heard(req *model.Request, start time.Duration, resp *model.Respons
 	if out.Model == "" {
 		out.Model = req.Params.Model
 	}
+	r.maskAnswer(&out)
 	return &out, nil
 }
 

@@ -118,7 +118,9 @@ func (r *run) authorise() {
 		if _, unknown := r.limbo[req.Digest]; unknown && req.Problem == event.NoProblem {
 			req.Problem, req.Detail = event.ProblemDenied, event.InLimbo
 		}
+		held := r.permit(req)
 		r.emit(req)
+		r.tell(held)
 	}
 }
 
@@ -147,6 +149,9 @@ func (r *run) perform(i int) outcome {
 	}
 	if _, unknown := r.limbo[req.Digest]; unknown { // since an earlier call of this very batch
 		return outcome{Result: tool.Result{Outcome: event.PermissionDenied, Text: event.InLimbo}}
+	}
+	if r.lapsed(req) {
+		return outcome{Result: tool.Result{Outcome: event.ApprovalRequired, Text: event.Lapsed}}
 	}
 	allowed := r.checkpoint(event.NextTool, i, req.Effect)
 	if r.over() {
@@ -179,6 +184,9 @@ func (r *run) evaluate() {
 	if r.over() || r.resp == nil || len(r.batch) > 0 {
 		return
 	}
+	if r.userSpeaks() {
+		return
+	}
 	c := &event.Candidate{Head: r.head(), Answer: model.TextOf(r.resp.Items), Empty: guard.Blank(r.resp)}
 	if r.deps.Check != nil && r.guards.Checks() {
 		fail, err := r.deps.Check(r.ctx, c.Answer)
@@ -186,7 +194,7 @@ func (r *run) evaluate() {
 			r.fail(event.InternalError, "acceptance check: "+err.Error())
 			return
 		}
-		c.Checked, c.Fail = true, fail
+		c.Checked, c.Fail = true, r.masked(fail, nil)
 		r.checked = r.cfg.s.Guards.Mode("acceptance") == guard.Enforce
 	}
 	r.emit(c)

@@ -73,6 +73,7 @@ func (e *Encoder) response(ev *event.Response) error {
 	e.inStrIf("finish", string(ev.Resp.Finish))
 	e.answer(ev.Resp.Usage, ev.Took.Microseconds())
 	e.answeredBy(ev.Resp.Model)
+	e.inStrIf("redacted", ev.Resp.Redacted)
 	return nil
 }
 
@@ -121,6 +122,7 @@ func (e *Encoder) attempt(ev *event.Attempt) error {
 	case ev.Err != nil:
 		e.modelError(ev.Err)
 		e.answer(ev.Err.Usage, ev.Took.Microseconds())
+		e.inStrIf("redacted", ev.Err.Redacted)
 	case ev.Resp != nil:
 		if err := e.items(ev.Resp.Items); err != nil {
 			return err
@@ -128,6 +130,7 @@ func (e *Encoder) attempt(ev *event.Attempt) error {
 		e.inStrIf("finish", string(ev.Resp.Finish))
 		e.answer(ev.Resp.Usage, ev.Took.Microseconds())
 		e.answeredBy(ev.Resp.Model)
+		e.inStrIf("redacted", ev.Resp.Redacted)
 	default:
 		return errors.New("it has neither error nor answer")
 	}
@@ -173,6 +176,7 @@ func (e *Encoder) toolResult(ev *event.ToolResult) error {
 	e.str("id", ev.Call.ID)
 	e.inStr("outcome", string(ev.Outcome))
 	e.resultText(ev)
+	e.inStrIf("redacted", ev.Redacted)
 	e.inIntIf("took_us", ev.Took.Microseconds())
 	if ev.Want != ev.Took {
 		at := len(e.buf)
@@ -243,6 +247,7 @@ func (e *Encoder) delta(d *event.Delta) error {
 		if d.Mode != session.PlainMode {
 			e.int("mode", int64(d.Mode))
 		}
+		e.boolIf("redacted", d.Redacted)
 		if err := e.content(d); err != nil {
 			return err
 		}
@@ -299,6 +304,17 @@ func (e *Encoder) guard(ev *event.Guard) {
 	e.strIf("evidence", ev.Evidence)
 	e.strIf("on", ev.On)
 	e.strIf("failed", ev.Failed)
+}
+
+func (e *Encoder) approval(ev *event.Approval) {
+	e.begin(session.TypeApproval, &ev.Head)
+	e.str("id", ev.Operation)
+	e.short("op", ev.Digest)
+	e.int("v", int64(ev.Version))
+	e.inStr("decision", ev.Decision)
+	e.inStrIf("reason", ev.Reason)
+	e.inIntIf("took_us", ev.Took.Microseconds())
+	e.micros("expires_us", ev.Expires)
 }
 
 func (e *Encoder) candidate(ev *event.Candidate) {

@@ -13,7 +13,13 @@ import (
 func (r *replay) bindTools(o *Options) bool {
 	var find func() (*trial.Spec, error)
 	if o.Trial != nil {
-		find = func() (*trial.Spec, error) { return o.Trial(r.rep.Path, r.header) }
+		find = func() (*trial.Spec, error) {
+			s, err := o.Trial(r.rep.Path, r.header)
+			if err == nil {
+				r.secrets = s.Redactor() // what mock tools say is not masked yet
+			}
+			return s, err
+		}
 	}
 	tools, err := trial.ToolsAgain(r.header, r.ws, find)
 	if err != nil {

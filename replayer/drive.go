@@ -24,6 +24,9 @@ type Live struct {
 	// Clock is the time from there on; nil = virtual time goes on, as simulated
 	// models and mock tools want it.
 	Clock clock.Clock
+	// Approve answers requests for approval; nil = the configuration's scripted
+	// approver does, if it has one.
+	Approve loop.Approver
 }
 
 // DriveOptions say how a loop is driven from a recording and what happens where
@@ -237,6 +240,7 @@ func (s stopping) Run(context.Context, *tool.Op) tool.Result {
 func (r *replay) deps(cfg *trial.Rebuilt, heard event.Sink, forget bool) loop.Deps {
 	return loop.Deps{
 		Model: served{r}, Tools: cfg.Tools, Run: runner{r}, Spill: r.spill,
+		Rules: cfg.Rules, Approve: r.approver(cfg.Rules.Approver()), Secrets: r.secrets,
 		Check: cfg.Checker(r.ws), Clock: &handover{r: r}, Sink: heard, Forget: forget,
 	}
 }

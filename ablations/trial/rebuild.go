@@ -28,6 +28,13 @@ type extra struct {
 	Builtin    []string         `json:"builtin"` // tools that canonicalise as the built-in ones of that name
 	// Paths names the arguments of mock tools that are workspace paths.
 	Paths map[string][]string `json:"paths"`
+	// Commands and Hosts name those that are command lines, and URLs.
+	Commands map[string][]string `json:"commands,omitzero"`
+	Hosts    map[string][]string `json:"hosts,omitzero"`
+	// What the loop's rules are made from.
+	Permissions *permissionsJSON `json:"permissions,omitzero"`
+	Approvals   []approvalJSON   `json:"approvals,omitzero"`
+	User        []utteranceJSON  `json:"user,omitzero"`
 	// OwnCheck says that the acceptance check is code of a Go test.
 	OwnCheck bool `json:"own_check,omitzero"`
 }
@@ -95,6 +102,7 @@ type Rebuilt struct {
 	Config loop.Config
 	Checks check.Acceptance
 	Tools  *tool.Set // they validate and canonicalise; what they would run is not there
+	Rules  loop.Rules
 	// Check, when set, makes the acceptance check over a workspace, in place of
 	// Checks.
 	Check func(workspace.Workspace) func(ctx context.Context, answer string) (fail string, err error)
@@ -149,6 +157,9 @@ func Rebuild(h *session.Header, parts []*model.Part) (*Rebuilt, error) {
 	if r.Config, err = loop.Freeze(s); err != nil {
 		return nil, fmt.Errorf("header, config: %w", err)
 	}
+	if r.Rules, err = c.Extra.rules(); err != nil {
+		return nil, fmt.Errorf("header, config.extra: %w", err)
+	}
 	r.Tools, err = recordedTools(s.Tools, c.Extra)
 	return r, err
 }
@@ -186,9 +197,9 @@ func recordedTools(specs []tool.Spec, ex extra) (*tool.Set, error) {
 			if canonical = builtin.Canonical(spec.Name); canonical == nil {
 				return nil, fmt.Errorf("the built-in tool %q is not in this version", spec.Name)
 			}
-		} else if paths := ex.Paths[spec.Name]; len(paths) > 0 {
+		} else if paths, commands, hosts := ex.Paths[spec.Name], ex.Commands[spec.Name], ex.Hosts[spec.Name]; len(paths)+len(commands)+len(hosts) > 0 {
 			m, err := mock.New(mock.Spec{Name: spec.Name, Version: spec.Version, Schema: spec.Schema, Effect: spec.Effect,
-				Paths: paths, Responses: []mock.Response{{}}})
+				Paths: paths, Commands: commands, Hosts: hosts, Responses: []mock.Response{{}}})
 			if err != nil {
 				return nil, fmt.Errorf("tool %s: %w", spec.Name, err)
 			}
@@ -214,7 +225,11 @@ func (s *Spec) Rebuilt() (*Rebuilt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rebuilt{Config: cfg, Checks: s.Scenario.Acceptance, Tools: tools}, nil
+	rules, err := s.rules()
+	if err != nil {
+		return nil, err
+	}
+	return &Rebuilt{Config: cfg, Checks: s.Scenario.Acceptance, Tools: tools, Rules: rules}, nil
 }
 
 // RecordedSeed reads the suite's seed from a session's header.
@@ -278,5 +293,5 @@ func (r *Rebuilt) With(change func(*loop.Settings) error) (*Rebuilt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rebuilt{Config: cfg, Checks: r.Checks, Tools: r.Tools, Check: r.Check}, nil
+	return &Rebuilt{Config: cfg, Checks: r.Checks, Tools: r.Tools, Rules: r.Rules, Check: r.Check}, nil
 }

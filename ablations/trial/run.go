@@ -18,6 +18,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder"
 	"github.com/harnessbench/harnessbench/recorder/session"
+	"github.com/harnessbench/harnessbench/scenarios"
 )
 
 // Options say where a trial leaves its traces.
@@ -41,6 +42,9 @@ type Options struct {
 	Provider Provider
 	// Wall is the machine's clock, for Outcome.Real; nil = that is left out.
 	Wall func() time.Time
+	// Secrets are those of the run, such as keys in its environment: they are
+	// overwritten wherever they turn up.
+	Secrets []string
 	// Model, when set, wraps the trial's model: sharing, budgets, limits.
 	Model func(model.Model) model.Model
 	// Drive, when set, may change what the loop acts through before it starts: a
@@ -74,7 +78,9 @@ func RunSpec(ctx context.Context, s *Spec, o *Options) (*Outcome, error) {
 }
 
 func (s *Spec) run(ctx context.Context, o *Options) (out *Outcome, err error) {
-	ws := &watched{temp: o.Temp, files: s.Scenario.Files}
+	shown := s.masked(o)
+	ws := &watched{temp: o.Temp, files: s.Scenario.Files, shown: shown.files, masks: masks{with: s.redactor(o)}}
+	ws.masks.begin(shown)
 	defer func() { err = errors.Join(err, ws.remove()) }()
 	file, err := session.Create(o.Session, session.FileOptions{Sync: o.Sync, Overwrite: o.Overwrite, Reopen: o.Reopen})
 	if err != nil {
@@ -129,7 +135,11 @@ func (s *Spec) ready(ctx context.Context, ws *watched, file *session.File, o *Op
 	if err != nil {
 		return nil, nil, err
 	}
-	header, err := s.header(cfg)
+	rules, err := s.rules()
+	if err != nil {
+		return nil, nil, err
+	}
+	header, err := s.header(cfg, ws.shown)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -144,7 +154,8 @@ func (s *Spec) ready(ctx context.Context, ws *watched, file *session.File, o *Op
 	deps := loop.Deps{
 		Model: m, Tools: tools, Run: tools, Clock: clock.NewVirtual(), Sink: Tee{gate{ctx, ws}, rec, tally},
 		Spill: func(path, data string) error { return ws.Spill(path, []byte(data)) },
-		Check: Checker(s.Scenario.Acceptance, ws),
+		Check: Checker(s.Scenario.Acceptance, ws.told()),
+		Rules: rules, Approve: rules.Approver(), Secrets: ws.masks.with,
 	}
 	watch.over(&deps, tools)
 	if o.Watch != nil {
@@ -170,7 +181,7 @@ func treeDigest(ws workspace.Workspace) func() (model.Digest, error) {
 }
 
 // header is the session's first line.
-func (s *Spec) header(cfg loop.Config) (*session.Header, error) {
+func (s *Spec) header(cfg loop.Config, files []scenarios.File) (*session.Header, error) {
 	h := &session.Header{
 		Canon: model.CanonVersion, Scenario: s.Scenario.ID, Repetition: s.Repetition,
 		Model: s.Model, Simulated: IsSimulated(s.Model), Config: []byte(cfg.JSON()), ConfigDigest: cfg.Digest(),
@@ -179,9 +190,9 @@ func (s *Spec) header(cfg loop.Config) (*session.Header, error) {
 	if _, err := hex.Decode(h.ScenarioDigest[:], []byte(s.Scenario.Digest)); err != nil {
 		return nil, fmt.Errorf("scenario digest %q: %w", s.Scenario.Digest, err)
 	}
-	entries := entriesOf(s.Scenario.Files)
+	entries := entriesOf(files)
 	for i, e := range entries {
-		h.Tree = append(h.Tree, session.TreeFile{Path: e.Path, Size: e.Size, Mode: e.Mode, Digest: e.Digest, Content: s.Scenario.Files[i].Data})
+		h.Tree = append(h.Tree, session.TreeFile{Path: e.Path, Size: e.Size, Mode: e.Mode, Digest: e.Digest, Content: files[i].Data})
 	}
 	h.TreeDigest = workspace.TreeDigest(entries)
 	return h, nil
@@ -195,6 +206,9 @@ func (s *Spec) grade(ctx context.Context, o *Options, ws workspace.Workspace, ou
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.GradeTimeout)
 		defer cancel()
+	}
+	if w, ok := ws.(*watched); ok {
+		ws = w.told()
 	}
 	return Grade(ctx, s.Scenario.Graders, out.End, out.Tally, ws)
 }

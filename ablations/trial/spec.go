@@ -69,15 +69,18 @@ func (s *Spec) Settings() (loop.Settings, error) {
 		ex.Acceptance = check.Acceptance{}
 	}
 	for i := range sc.Tools {
-		switch t := &sc.Tools[i]; {
-		case t.Mock == nil:
+		t := &sc.Tools[i]
+		if t.Mock == nil {
 			ex.Builtin = append(ex.Builtin, t.Name)
-		case len(t.Mock.Paths) > 0:
-			if ex.Paths == nil {
-				ex.Paths = map[string][]string{}
-			}
-			ex.Paths[t.Name] = t.Mock.Paths
+			continue
 		}
+		named(&ex.Paths, t.Name, t.Mock.Paths)
+		named(&ex.Commands, t.Name, t.Mock.Commands)
+		named(&ex.Hosts, t.Name, t.Mock.Hosts)
+	}
+	ex.lay(sc)
+	if _, err := ex.rules(); err != nil {
+		return loop.Settings{}, fmt.Errorf("scenario %s: %w", sc.ID, err)
 	}
 	extraJSON, err := ex.json()
 	if err != nil {
@@ -89,7 +92,7 @@ func (s *Spec) Settings() (loop.Settings, error) {
 	}
 	return loop.Settings{
 		Scenario: sc.ID, Repetition: s.Repetition, Seed: s.Seed,
-		System: prompt, Task: sc.Instruction,
+		System: secretsOf(sc).Text(prompt), Task: secretsOf(sc).Text(sc.Instruction),
 		Models: []string{s.Model}, Params: s.params(),
 		Tools: tools.Specs(), Guards: s.Guards,
 		Limits: guard.Backstop{Turns: int64(sc.Limits.Turns), Calls: int64(sc.Limits.ToolCalls),
@@ -98,9 +101,25 @@ func (s *Spec) Settings() (loop.Settings, error) {
 	}, nil
 }
 
+// named notes arguments of a tool, if there are any.
+func named(m *map[string][]string, tool string, args []string) {
+	if len(args) == 0 {
+		return
+	}
+	if *m == nil {
+		*m = map[string][]string{}
+	}
+	(*m)[tool] = args
+}
+
 // Tools makes the scenario's tools over a workspace; without one they describe
-// themselves and cannot run.
+// themselves and cannot run. What may not be read is not shown by any of them.
 func (s *Spec) Tools(ws workspace.Workspace) (*tool.Set, error) {
+	rules, err := s.rules()
+	if err != nil {
+		return nil, err
+	}
+	ws = scoped(ws, rules.Scope)
 	live := map[string]tool.Tool{}
 	for _, t := range builtin.Tools(ws) {
 		live[t.Spec().Name] = t
@@ -142,7 +161,7 @@ func (s *Spec) mock(t *scenarios.Tool, ws workspace.Workspace) (tool.Tool, error
 func mockSpec(sc *scenarios.Scenario, t *scenarios.Tool) mock.Spec {
 	m := t.Mock
 	out := mock.Spec{Name: t.Name, Version: m.Version, Description: m.Description, Schema: m.Schema,
-		Effect: event.Effect(m.Effect), Parallel: m.Parallel, Takes: m.Takes, Paths: m.Paths, Cycle: m.Cycle}
+		Effect: event.Effect(m.Effect), Parallel: m.Parallel, Takes: m.Takes, Paths: m.Paths, Commands: m.Commands, Hosts: m.Hosts, Cycle: m.Cycle}
 	for _, r := range m.Responses {
 		resp := mock.Response{When: r.When, Text: r.Text, Error: r.Error, Takes: r.Takes}
 		for _, c := range r.AtCall {

@@ -132,6 +132,9 @@ type Response struct {
 	Usage   Usage
 	Model   string        // the id that answered
 	Elapsed time.Duration // declared by simulated models and recordings; ignored on a real clock
+	// Redacted says which secrets were overwritten in it, by kind and count; empty =
+	// none. The loop sets it, a recording gives it back.
+	Redacted string
 }
 
 // Calls returns the tool calls among the items, in order.
@@ -173,6 +176,7 @@ type Error struct {
 	Message    string
 	Usage      Usage         // what was billed all the same
 	Elapsed    time.Duration // like Response.Elapsed
+	Redacted   string        // like Response.Redacted
 }
 
 func (e *Error) Error() string {

@@ -65,18 +65,21 @@ func (r *Redactor) Bytes(b []byte) []byte {
 	if r == nil || len(b) < MinSecret {
 		return b
 	}
-	if out, found := r.overwrite(string(b)); found {
+	if out, found := r.overwrite(string(b), nil); found {
 		return out
 	}
 	return b
 }
 
 // Text is Bytes for strings.
-func (r *Redactor) Text(s string) string {
+func (r *Redactor) Text(s string) string { return r.Note(s, nil) }
+
+// Note is Text that also counts into f, unless that is nil, what it overwrote.
+func (r *Redactor) Note(s string, f *Found) string {
 	if r == nil || len(s) < MinSecret {
 		return s
 	}
-	if out, found := r.overwrite(s); found {
+	if out, found := r.overwrite(s, f); found {
 		return string(out)
 	}
 	return s
@@ -86,12 +89,15 @@ func (r *Redactor) Text(s string) string {
 func Mask(s string) string { return strings.Repeat("*", len(s)) }
 
 // span is a piece of text to overwrite.
-type span struct{ from, to int }
+type span struct {
+	from, to int
+	kind     string // how it was recognised
+}
 
 // overwrite looks until nothing is found any more: what one round overwrites may
 // lay bare the beginning of another key. Every round leaves fewer other bytes
 // than '*', so there is a last one.
-func (r *Redactor) overwrite(s string) (out []byte, found bool) {
+func (r *Redactor) overwrite(s string, f *Found) (out []byte, found bool) {
 	for {
 		spans := r.find(s)
 		if len(spans) == 0 {
@@ -104,6 +110,7 @@ func (r *Redactor) overwrite(s string) (out []byte, found bool) {
 			}
 		}
 		r.count.Add(int64(len(spans)))
+		f.add(spans)
 		s = string(out)
 	}
 }
@@ -124,7 +131,7 @@ func (r *Redactor) find(s string) []span {
 			if i < 0 {
 				break
 			}
-			sp := span{at + i, at + i + len(needle)}
+			sp := span{at + i, at + i + len(needle), declared}
 			at = sp.from + 1
 			sp.from += kept(s, sp, shapes)
 			sp.from = escapeStart(s, sp.from)

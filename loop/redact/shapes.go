@@ -105,7 +105,7 @@ func shapeAt(s string, i int) (span, bool) {
 			n = sh.match(s[from:])
 		}
 		if n > 0 {
-			return span{from + skip, from + skip + n}, true
+			return span{from + skip, from + skip + n, sh.prefix}, true
 		}
 	}
 	return span{}, false

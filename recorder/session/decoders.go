@@ -206,7 +206,7 @@ func (l *Line) Attempt() (*Attempt, error) {
 	}
 	a.Elapsed = resp.Elapsed
 	if a.Err != nil {
-		a.Err.Usage, a.Err.Elapsed = resp.Usage, resp.Elapsed
+		a.Err.Usage, a.Err.Elapsed, a.Err.Redacted = resp.Usage, resp.Elapsed, resp.Redacted
 	} else {
 		a.Resp = &resp
 	}
@@ -226,6 +226,8 @@ func (d *fieldDec) answer(r *model.Response, key string, v []byte) {
 		r.Elapsed = d.micros(v)
 	case "model":
 		r.Model = d.str(v)
+	case "redacted":
+		r.Redacted = d.str(v)
 	}
 }
 
@@ -303,6 +305,8 @@ func (l *Line) ToolResult() (*ToolResult, error) {
 			r.Text = d.str(v)
 		case "bytes":
 			r.Bytes = d.size(v)
+		case "redacted":
+			r.Redacted = d.str(v)
 		case "took_us":
 			r.Took = d.micros(v)
 		case "want_us":
@@ -360,6 +364,8 @@ func (c *Delta) set(d *fieldDec, key string, v []byte) {
 		c.Data, c.Inline = []byte(d.str(v)), true
 	case "b64":
 		c.Data, c.Inline = d.b64(v), true
+	case "redacted":
+		c.Redacted = d.bool(v)
 	case "arg":
 		c.Arg = d.str(v)
 	case "size":
@@ -367,66 +373,6 @@ func (c *Delta) set(d *fieldDec, key string, v []byte) {
 	case "blob":
 		c.Blob = d.full(v)
 	}
-}
-
-// Guard decodes a guard line.
-func (l *Line) Guard() (*Guard, error) {
-	g := &Guard{}
-	err := l.decode(TypeGuard, func(d *fieldDec, key string, v []byte) {
-		switch key {
-		case "g":
-			g.Name = d.str(v)
-		case "v":
-			g.Version = d.count(v)
-		case "mode":
-			g.Mode = d.str(v)
-		case "act":
-			g.Act = d.str(v)
-		case "evidence":
-			g.Evidence = d.str(v)
-		case "on":
-			g.On = d.str(v)
-		case "failed":
-			g.Failed = d.str(v)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return g, nil
-}
-
-// Acceptance decodes an acceptance line.
-func (l *Line) Acceptance() (*Acceptance, error) {
-	a := &Acceptance{}
-	err := l.decode(TypeAcceptance, func(d *fieldDec, key string, v []byte) {
-		switch key {
-		case "checked":
-			a.Checked = d.bool(v)
-		case "fail":
-			a.Fail = d.str(v)
-		case "empty":
-			a.Empty = d.bool(v)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return a, nil
-}
-
-// Note decodes a note line.
-func (l *Line) Note() (*Note, error) {
-	n := &Note{}
-	err := l.decode(TypeNote, func(d *fieldDec, key string, v []byte) {
-		if key == "what" {
-			n.What = d.str(v)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return n, nil
 }
 
 // State decodes a state line.
