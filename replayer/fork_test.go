@@ -33,6 +33,9 @@ func guardChanges(nth int) (out []guardChange) {
 	for i := range guard.Table {
 		d := &guard.Table[i]
 		for _, mode := range []guard.Mode{guard.Off, guard.Shadow, guard.Enforce}[:1+nth%3] {
+			if d.Stays && mode != guard.Enforce {
+				continue
+			}
 			out = append(out, guardChange{"guard." + d.Name + ".mode=" + string(mode),
 				func(s guard.Settings) (guard.Settings, error) { return s.With(d.Name, mode) }})
 		}
