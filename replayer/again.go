@@ -5,6 +5,7 @@ import (
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/redact"
 	"github.com/harnessbench/harnessbench/loop/tool"
 )
 
@@ -12,6 +13,7 @@ import (
 // they cannot be had, and the verdict stands.
 func (r *replay) bindTools(o *Options) bool {
 	var find func() (*trial.Spec, error)
+	r.secrets = redact.New()
 	if o.Trial != nil {
 		find = func() (*trial.Spec, error) {
 			s, err := o.Trial(r.rep.Path, r.header)
@@ -42,6 +44,11 @@ func repeatable(rec *tool.Result) bool {
 func (r *replay) repeat(ctx context.Context, op *tool.Op, rec *tool.Result) tool.Result {
 	now := r.again.Run(ctx, op)
 	now.Took, now.Declared = rec.Took, false
+	if rec.Redacted != "" { // the recorded tree has no secrets that could be found again
+		if masked := r.secrets.Text(now.Text); masked == rec.Text {
+			now.Text, now.Redacted = masked, rec.Redacted
+		}
+	}
 	if op.Deadline == 0 || rec.Took <= op.Deadline { // else the loop itself says what came of it
 		r.ladder.serve(rec, &now)
 	}
