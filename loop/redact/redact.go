@@ -17,7 +17,7 @@ const MinSecret = 8
 // finds nothing.
 type Redactor struct {
 	mu      sync.Mutex
-	needles atomic.Pointer[[]string] // every spelling of every exact secret
+	needles atomic.Pointer[needles]
 	count   atomic.Int64
 }
 
@@ -41,14 +41,31 @@ func (r *Redactor) Add(secret string) {
 	defer r.mu.Unlock()
 	var all []string
 	if old := r.needles.Load(); old != nil {
-		all = slices.Clone(*old)
+		all = slices.Clone(old.all)
 	}
 	for _, s := range spellings(secret) {
 		if !slices.Contains(all, s) {
 			all = append(all, s)
 		}
 	}
-	r.needles.Store(&all)
+	r.needles.Store(newNeedles(all))
+}
+
+// needles are every spelling of every exact secret, by their first two bytes: what
+// tells most of a text quickly from them.
+type needles struct {
+	all   []string
+	pairs pairSet
+	by    map[[2]byte][]string
+}
+
+func newNeedles(all []string) *needles {
+	n := &needles{all: all, by: map[[2]byte][]string{}}
+	for _, s := range all {
+		n.pairs.add(s)
+		n.by[[2]byte{s[0], s[1]}] = append(n.by[[2]byte{s[0], s[1]}], s)
+	}
+	return n
 }
 
 // Count returns how many secrets were overwritten so far.
@@ -125,14 +142,15 @@ func (r *Redactor) find(s string) []span {
 		return spans
 	}
 	shapes := spans
-	for _, needle := range *needles {
-		for at := 0; ; {
-			i := strings.Index(s[at:], needle)
-			if i < 0 {
-				break
+	for i := 0; i+1 < len(s); i++ {
+		if !needles.pairs.has(s[i], s[i+1]) {
+			continue
+		}
+		for _, needle := range needles.by[[2]byte{s[i], s[i+1]}] {
+			if !strings.HasPrefix(s[i:], needle) {
+				continue
 			}
-			sp := span{at + i, at + i + len(needle), declared}
-			at = sp.from + 1
+			sp := span{i, i + len(needle), declared}
 			sp.from += kept(s, sp, shapes)
 			sp.from = escapeStart(s, sp.from)
 			if strings.Trim(s[sp.from:sp.to], "*") != "" {
