@@ -37,6 +37,9 @@ type RunOptions struct {
 	SyncReal    session.Sync // and those on other models, whose answers cost money and time
 	// Provider makes the models that are not simulated.
 	Provider trial.Provider
+	// Secrets are overwritten in all that trials on models which are not simulated
+	// see and record: keys in the environment, say.
+	Secrets []string
 	// Places says how many trials on models of a provider run at a time where
 	// nobody says how many trials do: more would only wait for each other. Nil, or
 	// 0 = as many as there are places.

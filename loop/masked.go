@@ -7,6 +7,7 @@ import (
 
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/loop/internal/mutant"
 	"github.com/harnessbench/harnessbench/loop/model"
 	"github.com/harnessbench/harnessbench/loop/redact"
 )
@@ -115,7 +116,7 @@ func (r *run) noteRedacted(ev event.Event) {
 			what, where = ev.Resp.Redacted, "in the answer"
 		}
 	}
-	if what == "" || r.guards.Mode("redaction") == guard.Off {
+	if what == "" || mutant.Is("redaction") || r.guards.Mode("redaction") == guard.Off {
 		return
 	}
 	g := r.policyFired("redaction", guard.Enforce, "mask", strings.TrimSpace(what+" "+where))

@@ -11,6 +11,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/clock"
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/redact"
 	"github.com/harnessbench/harnessbench/loop/tool"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder"
@@ -27,6 +28,9 @@ type Live struct {
 	// Approve answers requests for approval; nil = the configuration's scripted
 	// approver does, if it has one.
 	Approve loop.Approver
+	// Secrets are overwritten in what the model and the tools say; nil = known
+	// shapes are.
+	Secrets *redact.Redactor
 }
 
 // DriveOptions say how a loop is driven from a recording and what happens where
@@ -120,7 +124,7 @@ func (r *replay) drive(ctx context.Context, cfg *trial.Rebuilt, o *DriveOptions,
 		if err != nil {
 			return err
 		}
-		r.onto = live
+		r.onto, r.secrets = live, live.Secrets
 	}
 	if cfg.Tools != nil {
 		r.effects = cfg.Tools

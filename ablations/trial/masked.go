@@ -56,9 +56,9 @@ func maskFiles(files []scenarios.File, with *redact.Redactor) *maskedFiles {
 }
 
 // masked are the scenario's files as they are told of.
-func (s *Spec) masked(o *Options) *maskedFiles {
-	if len(o.Secrets) > 0 {
-		return maskFiles(s.Scenario.Files, s.redactor(o))
+func (s *Spec) masked() *maskedFiles {
+	if len(s.Secrets) > 0 {
+		return maskFiles(s.Scenario.Files, s.Redactor())
 	}
 	m, _ := maskedTrees.get(s.Scenario.Digest, func() (*maskedFiles, error) { return maskFiles(s.Scenario.Files, secretsOf(s.Scenario)), nil })
 	return m
@@ -101,6 +101,25 @@ func (m *masks) delta(d *event.Delta) {
 		d.Content, d.After, d.Redacted = masked, model.Sum(masked), true
 		m.note(d.Path, d.After)
 	}
+}
+
+// Masking is a tree that is nothing but what is told of it, as a recording's is:
+// what is written to it is written with its secrets overwritten.
+func Masking(ws workspace.Workspace, secrets *redact.Redactor) workspace.Workspace {
+	return &masking{ws, secrets}
+}
+
+type masking struct {
+	workspace.Workspace
+	secrets *redact.Redactor
+}
+
+// WriteFile implements workspace.Workspace.
+func (m *masking) WriteFile(path string, data []byte) (event.Delta, error) {
+	masked := m.secrets.Bytes(data)
+	d, err := m.Workspace.WriteFile(path, masked)
+	d.Redacted = err == nil && len(data) > 0 && &masked[0] != &data[0]
+	return d, err
 }
 
 // maskedView shows a tree with its secrets overwritten.

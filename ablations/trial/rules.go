@@ -107,16 +107,13 @@ func secretsOf(sc *scenarios.Scenario) *redact.Redactor {
 	return r
 }
 
-// Redactor finds the secrets that the trial's scenario declares, and keys of known
-// shapes.
-func (s *Spec) Redactor() *redact.Redactor { return secretsOf(s.Scenario) }
-
-// redactor also finds the secrets of the run.
-func (s *Spec) redactor(o *Options) *redact.Redactor {
-	if len(o.Secrets) == 0 {
+// Redactor finds the secrets that the trial's scenario declares, those of the run,
+// and keys of known shapes.
+func (s *Spec) Redactor() *redact.Redactor {
+	if len(s.Secrets) == 0 {
 		return secretsOf(s.Scenario)
 	}
-	return redact.New(slices.Concat(s.Scenario.Secrets, o.Secrets)...)
+	return redact.New(slices.Concat(s.Scenario.Secrets, s.Secrets)...)
 }
 
 // scoped hides from listings and searches what may not be read. What a call names

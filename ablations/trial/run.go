@@ -42,9 +42,6 @@ type Options struct {
 	Provider Provider
 	// Wall is the machine's clock, for Outcome.Real; nil = that is left out.
 	Wall func() time.Time
-	// Secrets are those of the run, such as keys in its environment: they are
-	// overwritten wherever they turn up.
-	Secrets []string
 	// Model, when set, wraps the trial's model: sharing, budgets, limits.
 	Model func(model.Model) model.Model
 	// Drive, when set, may change what the loop acts through before it starts: a
@@ -78,8 +75,8 @@ func RunSpec(ctx context.Context, s *Spec, o *Options) (*Outcome, error) {
 }
 
 func (s *Spec) run(ctx context.Context, o *Options) (out *Outcome, err error) {
-	shown := s.masked(o)
-	ws := &watched{temp: o.Temp, files: s.Scenario.Files, shown: shown.files, masks: masks{with: s.redactor(o)}}
+	shown, secrets := s.masked(), s.Redactor()
+	ws := &watched{temp: o.Temp, files: s.Scenario.Files, shown: shown.files, masks: masks{with: secrets}}
 	ws.masks.begin(shown)
 	defer func() { err = errors.Join(err, ws.remove()) }()
 	file, err := session.Create(o.Session, session.FileOptions{Sync: o.Sync, Overwrite: o.Overwrite, Reopen: o.Reopen})

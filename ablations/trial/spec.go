@@ -39,6 +39,10 @@ type Spec struct {
 	// Card says how a model that is not simulated is asked; nil = with nothing but
 	// what the scenario says.
 	Card *Card
+	// Secrets are those of the run, such as keys in its environment: they are
+	// overwritten wherever they turn up, besides those that the scenario declares.
+	// Without a real model nothing brings them up.
+	Secrets []string
 }
 
 // luck is the seed of the simulated model and of the mock tools.

@@ -70,7 +70,7 @@ func (s *Scope) HidesFiles() bool { return s != nil && len(s.read)+len(s.deny) >
 // reading operation on a folder is allowed where something below it may be read:
 // listings and searches skip the rest (see [Scope.Shows]).
 func (s *Scope) Judge(effect event.Effect, resources []string) (why, rule string) {
-	if s == nil {
+	if s == nil || mutant.Is("scope") {
 		return "", ""
 	}
 	for _, res := range resources {
@@ -104,7 +104,7 @@ func (s *Scope) path(effect event.Effect, rel string) (why, rule string) {
 		return "", ""
 	}
 	shown := Head(strings.TrimSuffix(root+"/"+rel, "/"), 300)
-	if by, _ := s.deny.covers(rel); by != nil && !mutant.Is("scope") {
+	if by, _ := s.deny.covers(rel); by != nil {
 		return fmt.Sprintf("%s may not be touched; %s is off limits. Do the task without it, or say that it cannot be done", shown, by.text), "deny " + by.text
 	}
 	if len(list) == 0 {
