@@ -41,6 +41,10 @@ func (r *replay) decided(ask *loop.Ask) (got event.Approval, err error, ok bool)
 		err = r.ended(err, r.stage)
 		return ask.Approval, err, err != nil
 	}
+	if q, err := l.ToolRequest(); err == nil && q.ID == ask.Operation && q.Problem == event.NoProblem && !r.resume {
+		r.cancel() // as the recorded one was while it waited, or nothing that follows fits
+		return ask.Approval, context.Canceled, true
+	}
 	if l.Type != session.TypeApproval {
 		err := r.diverge(l, "", describe(l.Type, l.Payload()), "the loop asks an approver about "+ask.Request.Call.Name)
 		return ask.Approval, err, err != nil

@@ -11,8 +11,10 @@ import (
 	"testing"
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
+	"github.com/harnessbench/harnessbench/loop"
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/replayer"
 	"github.com/harnessbench/harnessbench/scenarios"
@@ -233,3 +235,72 @@ type watch func()
 
 // Emit implements event.Sink.
 func (w watch) Emit(event.Event) error { w(); return nil }
+
+// A recording that breaks off is gone on from live, with its declared secrets out
+// of the session as before; so are those of the run, which no scenario declares.
+func TestSecretsStayOutLive(t *testing.T) {
+	sc, err := scenarios.LoadTxtar("rotate.txtar", []byte(strings.Replace(rotateScenario, "secrets: [velvet-Cargo-2201, marble-Orchid-7702]\n", "", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := trial.Spec{Scenario: sc, Model: "sim/oracle", Arm: "default", Guards: guard.MustProfile(guard.ProfileDefault), Seed: 1,
+		Secrets: []string{"velvet-Cargo-2201", "marble-Orchid-7702"}}
+	whole, lines := finished(t, spec)
+	for n := 8; n < len(lines); n += 3 {
+		path := filepath.Join(t.TempDir(), "old"+session.Suffix)
+		if err := os.WriteFile(path, bytes.Join(lines[:n], nil), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		child := filepath.Join(t.TempDir(), "child"+session.Suffix)
+		if _, err := replayer.Drive(context.Background(), path, replayer.DriveOptions{Record: child, Sync: session.SyncNever,
+			Live: replayer.LiveTrial(func(*session.Header) (*trial.Spec, error) { return &spec, nil }, nil)}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(child)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []string{"velvet-Cargo-2201", "marble-Orchid-7702"} {
+			if bytes.Contains(whole, []byte(s)) || bytes.Contains(got, []byte(s)) {
+				t.Errorf("gone on from line %d: a session holds %s", n, s)
+			}
+		}
+		if rep := replayBytes(t, got, replayer.Options{}); rep.Verdict != replayer.Exact {
+			t.Errorf("gone on from line %d: %s %s", n, rep.Name(), rep.Reason)
+		}
+	}
+}
+
+// A session that was cancelled while it waited for an approver replays.
+func TestCancelledApproval(t *testing.T) {
+	sc, err := builtin.Get("refund-in-full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := trial.Spec{Scenario: sc, Model: "sim/oracle", Arm: "default", Guards: approving(t, guard.Enforce), Seed: 1}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	path := filepath.Join(t.TempDir(), "x"+session.Suffix)
+	var approve loop.Approver = func(ctx context.Context, _ *loop.Ask) (event.Approval, error) {
+		cancel()
+		return event.Approval{}, ctx.Err()
+	}
+	// Past the gate that keeps a cancelled trial unfinished.
+	_, err = trial.Run(ctx, spec, trial.Options{Session: path, Sync: session.SyncNever, Drive: func(d *loop.Deps, _ *session.Header, _ workspace.Workspace) error {
+		d.Approve, d.Sink = approve, d.Sink.(trial.Tee)[1:]
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(whole, []byte(`"reason":"cancelled"`)) || bytes.Contains(whole, []byte(`"t":"approval"`)) {
+		t.Fatal(string(whole))
+	}
+	if rep := replayBytes(t, whole, replayer.Options{}); rep.Verdict != replayer.Exact {
+		t.Errorf("%s %s", rep.Name(), rep.Reason)
+	}
+}

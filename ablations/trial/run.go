@@ -204,9 +204,6 @@ func (s *Spec) grade(ctx context.Context, o *Options, ws workspace.Workspace, ou
 		ctx, cancel = context.WithTimeout(ctx, o.GradeTimeout)
 		defer cancel()
 	}
-	if w, ok := ws.(*watched); ok {
-		ws = w.told()
-	}
 	return Grade(ctx, s.Scenario.Graders, out.End, out.Tally, ws)
 }
 
@@ -215,8 +212,12 @@ func asksCalls(list []check.Spec) bool {
 	return slices.ContainsFunc(list, func(s check.Spec) bool { return s.Kind == check.TrajectoryKind || asksCalls(s.Of) })
 }
 
-// Grade asks graders about a finished session and the tree that it left.
+// Grade asks graders about a finished session and the tree that it left, secrets
+// overwritten.
 func Grade(ctx context.Context, specs check.Graders, end *event.End, t *Tally, ws workspace.Workspace) (graders.Overall, []graders.Verdict) {
+	if w, ok := ws.(*watched); ok {
+		ws = w.told()
+	}
 	return graders.Grade(ctx, specs, &graders.Finished{Answer: end.Answer, Stop: string(end.Reason), Calls: t.Calls,
 		Turns: end.Turns, Attempts: end.Attempts, Files: files{ws}})
 }
