@@ -101,6 +101,9 @@ func (r *runner) spec(t *design.Trial) trial.Spec {
 	if r.plan.Suite.Coupling == design.Independent {
 		s.Salt = t.Arm.Name
 	}
+	if !trial.IsSimulated(t.Model) {
+		s.Secrets = r.o.Secrets
+	}
 	return s
 }
 

@@ -41,6 +41,9 @@ type RunOptions struct {
 	// Cache is what the guard response_cache reads and fills, see OpenCache; nil =
 	// nothing. It stands before sharing and budgets: a hit costs no arm anything.
 	Cache cache.Store
+	// Secrets are overwritten in all that trials on models which are not simulated
+	// see and record: keys in the environment, say.
+	Secrets []string
 	// Places says how many trials on models of a provider run at a time where
 	// nobody says how many trials do: more would only wait for each other. Nil, or
 	// 0 = as many as there are places.

@@ -72,10 +72,11 @@ func (r *run) inLimbo(op model.Digest) {
 // model sees of it, and appends that to the transcript.
 func (r *run) result(i int, o outcome) {
 	req := &r.batch[i]
+	r.maskResult(&o)
 	ev := &event.ToolResult{Head: r.head(), Index: i, Call: req.Call, Args: req.Args, ReqDigest: req.Digest,
 		Effect: req.Effect, Resources: req.Resources, Outcome: o.Outcome, Detail: req.Detail,
 		Raw: o.Text, RawDigest: model.SumString(o.Text), Shown: o.Text,
-		Took: o.Took, Want: o.want, Deadline: o.deadline, Exit: o.Exit, Delta: o.Delta}
+		Took: o.Took, Want: o.want, Deadline: o.deadline, Exit: o.Exit, Delta: o.Delta, Redacted: o.Redacted}
 	r.emit(ev)
 	res := r.consult(ev)
 	part := model.NewResultPart(req.Call.ID, ev.Shown)

@@ -80,7 +80,9 @@ func (r *run) ask(params model.Params, attempt int, budget time.Duration) (*mode
 func (r *run) pose(params model.Params, attempt int, budget time.Duration) *model.Request {
 	req := r.request(params, attempt)
 	req.Timeout = budget
-	r.emit(r.asking(req))
+	ev := r.asking(req)
+	r.emit(ev)
+	r.consult(ev)
 	if r.err == nil {
 		r.attempts++
 	}
@@ -111,6 +113,7 @@ func (r *run) heard(req *model.Request, start time.Duration, resp *model.Respons
 	if merr != nil {
 		e := *merr
 		e.Elapsed, e.Usage = took, asRecorded(merr.Usage)
+		r.maskError(&e)
 		return nil, &e
 	}
 	out := *resp
@@ -118,6 +121,7 @@ func (r *run) heard(req *model.Request, start time.Duration, resp *model.Respons
 	if out.Model == "" {
 		out.Model = req.Params.Model
 	}
+	r.maskAnswer(&out)
 	r.measured(req, out.Usage)
 	return &out, nil
 }

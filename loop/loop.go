@@ -8,6 +8,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/redact"
 	"github.com/harnessbench/harnessbench/loop/tool"
 )
 
@@ -27,6 +28,12 @@ type Deps struct {
 	Sealed func() ([]Sealed, error)
 	Clock  clock.Clock
 	Sink   event.Sink
+	Rules  Rules
+	// Approve asks an approver about one operation and waits for the answer. Nil
+	// means that nobody is there to ask.
+	Approve Approver
+	// Secrets overwrites secrets; nil finds those that have a known shape.
+	Secrets *redact.Redactor
 	// Forget keeps no part of the conversation, only its chain digest: for a
 	// model that is served its answers and reads none. Where a guard in force may
 	// rewrite the conversation its parts are kept all the same, as much of them as
@@ -96,6 +103,7 @@ type run struct {
 	cost     event.Cost
 	answer   string                    // last text of the model
 	limbo    map[model.Digest]struct{} // operations whose outcome is unknown
+	safe     safe
 	asked    asked
 	sealed   []Sealed // before the first turn
 	spent    spent
@@ -174,6 +182,7 @@ func (r *run) head() event.Head {
 func (r *run) emit(ev event.Event) {
 	if r.err == nil {
 		r.err = r.deps.Sink.Emit(ev)
+		r.noteRedacted(ev)
 	}
 }
 

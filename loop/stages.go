@@ -122,8 +122,10 @@ func (r *run) authorise() {
 		if _, unknown := r.limbo[req.Digest]; unknown && req.Problem == event.NoProblem {
 			req.Problem, req.Detail = event.ProblemDenied, event.InLimbo
 		}
+		held := r.permit(req)
 		r.narrow(req)
 		r.emit(req)
+		r.tell(held)
 	}
 }
 
@@ -171,6 +173,9 @@ func (r *run) admit(i int) (op *tool.Op, o outcome) {
 	if _, unknown := r.limbo[req.Digest]; unknown { // since an earlier call of this very batch
 		return nil, outcome{Result: tool.Result{Outcome: event.PermissionDenied, Text: event.InLimbo}}
 	}
+	if r.lapsed(req) {
+		return nil, outcome{Result: tool.Result{Outcome: event.ApprovalRequired, Text: event.Lapsed}}
+	}
 	allowed := r.checkpoint(event.NextTool, i, req.Effect)
 	if r.over() {
 		return nil, outcome{Result: tool.Result{Outcome: event.Cancelled, Text: event.NotRun}}
@@ -202,6 +207,9 @@ func (r *run) evaluate() {
 	if r.over() || r.resp == nil || len(r.batch) > 0 {
 		return
 	}
+	if r.userSpeaks() {
+		return
+	}
 	if r.unsealed(); r.over() {
 		return
 	}
@@ -212,7 +220,7 @@ func (r *run) evaluate() {
 			r.fail(event.InternalError, "acceptance check: "+err.Error())
 			return
 		}
-		c.Checked, c.Fail = true, fail
+		c.Checked, c.Fail = true, r.masked(fail, nil)
 		r.checked = r.cfg.s.Guards.Mode("acceptance") == guard.Enforce
 	}
 	r.emit(c)

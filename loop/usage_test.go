@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/harnessbench/harnessbench/loop/clock"
+	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/model"
 )
 
 // Counts that the provider does not vouch for are not recorded, and reach neither
 // answers nor errors of the loop.
 func TestUnknownUsageHasNoCounts(t *testing.T) {
-	r := &run{Loop: &Loop{deps: Deps{Clock: clock.NewVirtual()}}}
+	r := &run{Loop: &Loop{deps: Deps{Clock: clock.NewVirtual()}}, guards: guard.NewSet(guard.Settings{}, guard.Backstop{}, guard.Env{})}
 	odd := model.Usage{InputUncached: 7, Unknown: true}
 	resp, _ := r.heard(&model.Request{}, 0, &model.Response{Usage: odd}, nil)
 	_, merr := r.heard(&model.Request{}, 0, nil, &model.Error{Kind: model.ErrServer, Usage: odd})

@@ -81,6 +81,9 @@ func (e *Encoder) Encode(ev event.Event) (session.Type, []byte, error) {
 	case *event.Guard:
 		t = session.TypeGuard
 		e.guard(ev)
+	case *event.Approval:
+		t = session.TypeApproval
+		e.approval(ev)
 	case *event.Candidate:
 		t = session.TypeAcceptance
 		e.candidate(ev)

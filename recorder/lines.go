@@ -74,6 +74,7 @@ func (e *Encoder) response(ev *event.Response) error {
 	e.answer(ev.Resp.Usage, ev.Took.Microseconds())
 	e.answeredBy(ev.Resp.Model)
 	e.cached(ev.Resp.Cache, ev.Resp.CacheFailed)
+	e.inStrIf("redacted", ev.Resp.Redacted)
 	return nil
 }
 
@@ -129,6 +130,7 @@ func (e *Encoder) attempt(ev *event.Attempt) error {
 		e.modelError(ev.Err)
 		e.answer(ev.Err.Usage, ev.Took.Microseconds())
 		e.cached("", ev.Err.CacheFailed)
+		e.inStrIf("redacted", ev.Err.Redacted)
 	case ev.Resp != nil:
 		if err := e.items(ev.Resp.Items); err != nil {
 			return err
@@ -137,6 +139,7 @@ func (e *Encoder) attempt(ev *event.Attempt) error {
 		e.answer(ev.Resp.Usage, ev.Took.Microseconds())
 		e.answeredBy(ev.Resp.Model)
 		e.cached(ev.Resp.Cache, ev.Resp.CacheFailed)
+		e.inStrIf("redacted", ev.Resp.Redacted)
 	default:
 		return errors.New("it has neither error nor answer")
 	}
@@ -182,6 +185,7 @@ func (e *Encoder) toolResult(ev *event.ToolResult) error {
 	e.str("id", ev.Call.ID)
 	e.inStr("outcome", string(ev.Outcome))
 	e.resultText(ev)
+	e.inStrIf("redacted", ev.Redacted)
 	e.inIntIf("took_us", ev.Took.Microseconds())
 	if ev.Want != ev.Took {
 		at := len(e.buf)
@@ -252,6 +256,7 @@ func (e *Encoder) delta(d *event.Delta) error {
 		if d.Mode != session.PlainMode {
 			e.int("mode", int64(d.Mode))
 		}
+		e.boolIf("redacted", d.Redacted)
 		if err := e.content(d); err != nil {
 			return err
 		}
@@ -308,6 +313,17 @@ func (e *Encoder) guard(ev *event.Guard) {
 	e.strIf("evidence", ev.Evidence)
 	e.strIf("on", ev.On)
 	e.strIf("failed", ev.Failed)
+}
+
+func (e *Encoder) approval(ev *event.Approval) {
+	e.begin(session.TypeApproval, &ev.Head)
+	e.str("id", ev.Operation)
+	e.short("op", ev.Digest)
+	e.int("v", int64(ev.Version))
+	e.inStr("decision", ev.Decision)
+	e.inStrIf("reason", ev.Reason)
+	e.inIntIf("took_us", ev.Took.Microseconds())
+	e.micros("expires_us", ev.Expires)
 }
 
 func (e *Encoder) candidate(ev *event.Candidate) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/loop/event"
+	"github.com/harnessbench/harnessbench/loop/redact"
 	"github.com/harnessbench/harnessbench/loop/tool"
 )
 
@@ -14,8 +15,15 @@ import (
 // they cannot be had, and the verdict stands.
 func (r *replay) bindTools(o *Options) bool {
 	var find func() (*trial.Spec, error)
+	r.secrets = redact.New()
 	if o.Trial != nil {
-		find = func() (*trial.Spec, error) { return o.Trial(r.rep.Path, r.header) }
+		find = func() (*trial.Spec, error) {
+			s, err := o.Trial(r.rep.Path, r.header)
+			if err == nil {
+				r.secrets = s.Redactor() // what mock tools say is not masked yet
+			}
+			return s, err
+		}
 	}
 	tools, err := trial.ToolsAgain(r.header, r.ws, find)
 	if err != nil {
@@ -41,6 +49,11 @@ func (r *replay) repeat(ctx context.Context, op *tool.Op, rec *tool.Result) tool
 	if op.Deadline > 0 && rec.Took+time.Microsecond >= op.Deadline && (rec.Outcome == event.Timeout || rec.Outcome == event.UnknownOutcome) {
 		now.Outcome = event.Timeout // its deadline cut it, which no execution without a clock repeats
 		return now
+	}
+	if rec.Redacted != "" { // the recorded tree has no secrets that could be found again
+		if masked := r.secrets.Text(now.Text); masked == rec.Text {
+			now.Text, now.Redacted = masked, rec.Redacted
+		}
 	}
 	if op.Deadline == 0 || rec.Took <= op.Deadline { // else the loop itself says what came of it
 		r.ladder.serve(rec, &now)

@@ -18,6 +18,7 @@ var fieldCodes = map[session.Type]map[string]Code{
 		"problem": CodeValidation, "detail": CodeValidation},
 	session.TypeToolResult: {"": CodeToolResult, "id": CodeToolOther, "i": CodeToolOther},
 	session.TypeGuard:      {"": CodeGuardOther},
+	session.TypeApproval:   {"": CodeGuardOther, "id": CodeToolOther, "op": CodeArguments, "v": CodeState},
 	session.TypeAcceptance: {"": CodeAcceptance},
 	session.TypeState:      {"": CodeState, "usage": CodeSums, "cost_pico": CodeSums, "inputs": CodeInputs},
 	session.TypeNote:       {"": CodeNote},

@@ -34,6 +34,8 @@ func describe(t session.Type, payload []byte) string {
 		return fmt.Sprintf("the result of call %s: %s", get("id"), get("outcome"))
 	case session.TypeGuard:
 		return fmt.Sprintf("the guard %s (%s) fires: %s, %s", get("g"), get("mode"), get("act"), get("evidence"))
+	case session.TypeApproval:
+		return "the approver's decision on call " + get("id") + ": " + get("decision")
 	case session.TypeAcceptance:
 		if fail := get("fail"); fail != "" {
 			return "the checks reject the answer: " + fail

@@ -11,6 +11,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/clock"
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/redact"
 	"github.com/harnessbench/harnessbench/loop/tool"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder"
@@ -24,6 +25,12 @@ type Live struct {
 	// Clock is the time from there on; nil = virtual time goes on, as simulated
 	// models and mock tools want it.
 	Clock clock.Clock
+	// Approve answers requests for approval; nil = the configuration's scripted
+	// approver does, if it has one.
+	Approve loop.Approver
+	// Secrets are overwritten in what the model and the tools say; nil = known
+	// shapes are.
+	Secrets *redact.Redactor
 }
 
 // DriveOptions say how a loop is driven from a recording and what happens where
@@ -117,7 +124,7 @@ func (r *replay) drive(ctx context.Context, cfg *trial.Rebuilt, o *DriveOptions,
 		if err != nil {
 			return err
 		}
-		r.onto = live
+		r.onto, r.secrets = live, live.Secrets
 	}
 	if cfg.Tools != nil {
 		r.effects = cfg.Tools
@@ -237,6 +244,7 @@ func (s stopping) Run(context.Context, *tool.Op) tool.Result {
 func (r *replay) deps(cfg *trial.Rebuilt, heard event.Sink, forget bool) loop.Deps {
 	return loop.Deps{
 		Model: served{r}, Tools: cfg.Tools, Run: runner{r}, Spill: r.spill,
+		Rules: cfg.Rules, Approve: r.approver(cfg.Rules.Approver()), Secrets: r.secrets,
 		Check: cfg.Checker(r.ws), Sealed: trial.Sealer(cfg.Seals, r.ws), Clock: &handover{r: r}, Sink: heard, Forget: forget,
 	}
 }

@@ -124,7 +124,7 @@ func (r *replay) resultStands(rec *session.ToolResult, op *tool.Op) bool {
 
 // playBack makes a recorded result, and its changes of the tree.
 func (r *replay) playBack(rec *session.ToolResult, op *tool.Op) (tool.Result, error) {
-	out := tool.Result{Outcome: rec.Outcome, Text: rec.Text, Took: rec.Want, Exit: rec.Exit}
+	out := tool.Result{Outcome: rec.Outcome, Text: rec.Text, Took: rec.Want, Exit: rec.Exit, Redacted: rec.Redacted}
 	for i := range rec.Delta {
 		d, err := r.trail.Event(&rec.Delta[i], op.Args)
 		if err == nil {

@@ -28,11 +28,12 @@ func LiveTrial(find func(*session.Header) (*trial.Spec, error), ask func(*trial.
 		if err != nil {
 			return nil, err
 		}
-		tools, err := spec.Tools(ws)
+		secrets := spec.Redactor()
+		tools, err := spec.Tools(trial.Masking(ws, secrets))
 		if err != nil {
 			return nil, err
 		}
-		live := &Live{Model: m, Run: tools}
+		live := &Live{Model: m, Run: tools, Secrets: secrets}
 		if !trial.IsSimulated(spec.Model) {
 			live.Clock = clock.NewReal()
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/redact"
 	"github.com/harnessbench/harnessbench/loop/tool"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder"
@@ -150,8 +151,9 @@ type replay struct {
 	hooks   *Resumption
 	follow  following
 
-	again  tool.Runner // executes calls again; nil = results are served
-	ladder ladder
+	secrets *redact.Redactor // of calls that are executed again; nil = known shapes
+	again   tool.Runner      // executes calls again; nil = results are served
+	ladder  ladder
 
 	broke wave // whose calls were in flight where the recording broke off
 
@@ -422,12 +424,15 @@ func eventName(ev event.Event) string {
 		if ev.Why == "compacted" || ev.Why == "summarise" {
 			return "infer"
 		}
+		if ev.Why == "user" {
+			return "evaluate"
+		}
 		return "assemble"
 	case *event.Attempt:
 		return "infer"
 	case *event.Response, *event.Anomaly:
 		return "parse"
-	case *event.ToolRequest:
+	case *event.ToolRequest, *event.Approval:
 		return "authorise"
 	case *event.ToolResult:
 		return "execute"

@@ -76,7 +76,8 @@ func (r *replay) inFront(d *loop.Deps, h *session.Header, ws workspace.Workspace
 	}
 	r.tape.take()
 	r.header, r.trail = h, session.NewTrail(h, r.blobs)
-	r.onto = &Live{Model: d.Model, Run: d.Run, Clock: d.Clock}
+	r.onto = &Live{Model: d.Model, Run: d.Run, Clock: d.Clock, Approve: d.Approve}
+	d.Approve = r.approver(d.Approve)
 	r.effects, _ = d.Run.(effects)
 	r.pass = d.Sink
 	d.Clock, d.Model, d.Run, d.Sink, d.Spill = &handover{r: r}, served{r}, runner{r}, sink{r}, r.spill

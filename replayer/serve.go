@@ -176,10 +176,13 @@ func (r *replay) result(ctx context.Context, op *tool.Op) (res tool.Result, ok b
 		err := r.diverge(l, "/outcome", string(rec.Outcome)+", which the call itself did not give", "the call is made")
 		return cancelled, err != nil
 	}
-	out := tool.Result{Outcome: rec.Outcome, Text: rec.Text, Took: rec.Want, Exit: rec.Exit}
+	out := tool.Result{Outcome: rec.Outcome, Text: rec.Text, Took: rec.Want, Exit: rec.Exit, Redacted: rec.Redacted}
 	again := r.again != nil && repeatable(&out)
 	for i := range rec.Delta {
 		d, err := r.trail.Event(&rec.Delta[i], op.Args)
+		if err == nil && d.Redacted && r.resume {
+			return cancelled, r.lost(l, d.Path) != nil
+		}
 		if err == nil && !again {
 			err = r.ws.Apply([]event.Delta{d})
 		}

@@ -109,6 +109,6 @@ func (t *tape) peekFile() (*session.Line, error) {
 var known = map[session.Type]bool{
 	session.TypeHeader: true, session.TypePart: true, session.TypeRequest: true, session.TypeAttempt: true,
 	session.TypeResponse: true, session.TypeToolRequest: true, session.TypeToolResult: true,
-	session.TypeGuard: true, session.TypeAcceptance: true, session.TypeState: true,
+	session.TypeGuard: true, session.TypeApproval: true, session.TypeAcceptance: true, session.TypeState: true,
 	session.TypeNote: true, session.TypeFooter: true,
 }

@@ -29,6 +29,8 @@ type scenarioFile struct {
 	Tools       []toolFile      `yaml:"tools"`
 	Faults      []faultFile     `yaml:"faults"`
 	Permissions permissionsFile `yaml:"permissions"`
+	Approvals   []approvalFile  `yaml:"approvals"`
+	Secrets     []string        `yaml:"secrets"`
 	User        userFile        `yaml:"user"`
 	Acceptance  acceptanceFile  `yaml:"acceptance"`
 	Seals       []string        `yaml:"seals"`
@@ -380,6 +382,9 @@ func (s *Scenario) rest(f *scenarioFile) error {
 		}
 	}
 	s.Permissions = Permissions{p.Read, p.Write, p.Deny, p.Commands, p.Network}
+	if err := s.approvals(f); err != nil {
+		return err
+	}
 	for _, u := range f.User.Script {
 		s.User = append(s.User, Utterance{string(u.When), u.Say})
 	}

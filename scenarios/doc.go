@@ -35,6 +35,7 @@
 //	  schema: {type: object, properties: {id: {type: string}}, required: [id]}
 //	  effect: read                  # or write, external
 //	  takes: 50ms                   # on the trial's clock
+//	  paths: [file]                 # arguments that are workspace paths; likewise commands: and hosts:
 //	  responses:                    # see [Response]
 //	  - {at_call: 1-3, text: "queued"}
 //	  - {when: {id: '^A'}, text: "${id} is there", files: []}
@@ -45,6 +46,8 @@
 //	- {model: true, at_turn: 2, at_attempt: 1, kind: rate_limit, retry_after: 2s}  # see [ModelFaultKinds]
 //	- {model: true, purpose: summary, kind: server}                     # not a turn's call, but one for a summary
 //	permissions: {read: [], write: [], deny: [], commands: [], network: none}
+//	approvals: [{tool: pay, when: {amount: '^[0-9]{4}'}, decide: deny, takes: 30s, reason: too much}]  # allow, deny or expire
+//	secrets: [correct-horse-battery]   # overwritten, besides keys of known shapes
 //	user: {script: [{when: 'which room', say: Room A.}]}
 //	acceptance: [{file_exists: report.md}]                              # package graders/check
 //	seals: ["tests/**"]

@@ -28,6 +28,8 @@ type Scenario struct {
 	Tools       []Tool
 	Faults      []Fault
 	Permissions Permissions
+	Approvals   []Approval  // operations that wait for an approver, and what he says
+	Secrets     []string    // texts that neither model nor session may see, besides known shapes of keys
 	User        []Utterance // a scripted user, for dialogues
 	Acceptance  check.Acceptance
 	Seals       []string // globs of files that must not change
@@ -132,6 +134,8 @@ type Mock struct {
 	Parallel    bool   // may run beside others though not read-only
 	Takes       time.Duration
 	Paths       []string   // arguments that are workspace paths
+	Commands    []string   // arguments that are command lines
+	Hosts       []string   // arguments that are URLs or hosts
 	Responses   []Response // at least one
 	Cycle       bool       // a sequence starts again after its last response, which otherwise repeats
 }
@@ -181,14 +185,25 @@ var ModelFaultKinds = []string{
 	"auth", "bad_request", "broken_stream", "context_overflow", "hang", "quota", "rate_limit", "server", "slow", "timeout", "transport",
 }
 
-// Permissions bound what tools may touch. Globs are over workspace paths. Empty
-// lists allow everything in the workspace.
+// Permissions bound what tools may touch. Globs are over workspace paths: * and ?
+// stay within a name, ** is any number of names, and a glob covers what it matches
+// and all below. Empty lists allow everything in the workspace.
 type Permissions struct {
 	Read     []string
 	Write    []string
-	Deny     []string
-	Commands []string
-	Network  string // "none" (default) or "any"
+	Deny     []string // wins
+	Commands []string // command lines; * is any text without the shell's operators
+	Network  string   // "none" (default) or "any"
+}
+
+// Approval is an operation that waits for an approver. The first that fits a call
+// decides.
+type Approval struct {
+	Tool   string
+	When   map[string]string // argument name to RE2 over its text; all must match
+	Decide string            // allow, deny or expire; empty = nobody is there
+	Takes  time.Duration     // until he decides
+	Reason string            // what he says
 }
 
 // Utterance is one line of a scripted user.

@@ -42,6 +42,8 @@ type mockFile struct {
 	Parallel    bool             `yaml:"parallel"`
 	Takes       duration         `yaml:"takes"`
 	Paths       []string         `yaml:"paths"`
+	Commands    []string         `yaml:"commands"`
+	Hosts       []string         `yaml:"hosts"`
 	Cycle       bool             `yaml:"cycle"`
 	Responses   []responseFile   `yaml:"responses,required"`
 }
@@ -95,7 +97,7 @@ func (s *Scenario) tools(f *scenarioFile) error {
 func (f *mockFile) build() (*Mock, error) {
 	m := &Mock{
 		Version: f.Version, Description: f.Description, Effect: f.Effect, Parallel: f.Parallel, Takes: time.Duration(f.Takes),
-		Paths: f.Paths, Cycle: f.Cycle,
+		Paths: f.Paths, Commands: f.Commands, Hosts: f.Hosts, Cycle: f.Cycle,
 		Schema: `{"additionalProperties":false,"properties":{},"type":"object"}`,
 	}
 	switch {

@@ -136,7 +136,8 @@ func TestFallbackEstimate(t *testing.T) {
 			need[tr.Arm.Name] = *p.worstOf(tr).Calls
 		}
 	}
-	if need["falls"] != 3*need["plain"] || need["own"] != 2*need["plain"] {
+	// The call of final_synthesis is one in every arm.
+	if need["falls"]-1 != 3*(need["plain"]-1) || need["own"]-1 != 2*(need["plain"]-1) {
 		t.Errorf("%v", need)
 	}
 }

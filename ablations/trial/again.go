@@ -30,7 +30,11 @@ func ToolsAgain(h *session.Header, ws workspace.Workspace, find func() (*Spec, e
 		}
 	}
 	if len(scripted) == 0 {
-		return builtinAgain(c.Extra.Builtin, ws)
+		rules, err := c.Extra.rules()
+		if err != nil {
+			return nil, fmt.Errorf("header, config.extra: %w", err)
+		}
+		return builtinAgain(c.Extra.Builtin, scoped(ws, rules.Scope))
 	}
 	if find == nil {
 		return nil, fmt.Errorf("what the tool %s answers stands in the scenario %s, and nobody says where that is", scripted[0], h.Scenario)

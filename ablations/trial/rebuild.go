@@ -29,6 +29,13 @@ type extra struct {
 	Paths map[string][]string `json:"paths"`
 	// Faulty names the built-in tools that the scenario puts faults in front of.
 	Faulty []string `json:"faulty,omitzero"`
+	// Commands and Hosts name those that are command lines, and URLs.
+	Commands map[string][]string `json:"commands,omitzero"`
+	Hosts    map[string][]string `json:"hosts,omitzero"`
+	// What the loop's rules are made from.
+	Permissions *permissionsJSON `json:"permissions,omitzero"`
+	Approvals   []approvalJSON   `json:"approvals,omitzero"`
+	User        []utteranceJSON  `json:"user,omitzero"`
 	// OwnCheck says that the acceptance check is code of a Go test.
 	OwnCheck bool `json:"own_check,omitzero"`
 	// Seals are globs of files that must not change.
@@ -106,6 +113,7 @@ type Rebuilt struct {
 	Config loop.Config
 	Checks check.Acceptance
 	Tools  *tool.Set // they validate and canonicalise; what they would run is not there
+	Rules  loop.Rules
 	// Check, when set, makes the acceptance check over a workspace, in place of
 	// Checks.
 	Check func(workspace.Workspace) func(ctx context.Context, answer string) (fail string, err error)
@@ -167,6 +175,9 @@ func Rebuild(h *session.Header, parts []*model.Part) (*Rebuilt, error) {
 	if r.Config, err = loop.Freeze(s); err != nil {
 		return nil, fmt.Errorf("header, config: %w", err)
 	}
+	if r.Rules, err = c.Extra.rules(); err != nil {
+		return nil, fmt.Errorf("header, config.extra: %w", err)
+	}
 	r.Tools, err = recordedTools(s.Tools, c.Extra)
 	return r, err
 }
@@ -204,9 +215,9 @@ func recordedTools(specs []tool.Spec, ex extra) (*tool.Set, error) {
 			if canonical = builtin.Canonical(spec.Name); canonical == nil {
 				return nil, fmt.Errorf("the built-in tool %q is not in this version", spec.Name)
 			}
-		} else if paths := ex.Paths[spec.Name]; len(paths) > 0 {
+		} else if paths, commands, hosts := ex.Paths[spec.Name], ex.Commands[spec.Name], ex.Hosts[spec.Name]; len(paths)+len(commands)+len(hosts) > 0 {
 			m, err := mock.New(mock.Spec{Name: spec.Name, Version: spec.Version, Schema: spec.Schema, Effect: spec.Effect,
-				Paths: paths, Responses: []mock.Response{{}}})
+				Paths: paths, Commands: commands, Hosts: hosts, Responses: []mock.Response{{}}})
 			if err != nil {
 				return nil, fmt.Errorf("tool %s: %w", spec.Name, err)
 			}
@@ -232,7 +243,11 @@ func (s *Spec) Rebuilt() (*Rebuilt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rebuilt{Config: cfg, Checks: s.Scenario.Acceptance, Tools: tools, Seals: s.Scenario.Seals}, nil
+	rules, err := s.rules()
+	if err != nil {
+		return nil, err
+	}
+	return &Rebuilt{Config: cfg, Checks: s.Scenario.Acceptance, Tools: tools, Rules: rules, Seals: s.Scenario.Seals}, nil
 }
 
 // RecordedSeed reads the suite's seed from a session's header.
@@ -290,5 +305,5 @@ func (r *Rebuilt) With(change func(*loop.Settings) error) (*Rebuilt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rebuilt{Config: cfg, Checks: r.Checks, Tools: r.Tools, Check: r.Check, Seals: r.Seals}, nil
+	return &Rebuilt{Config: cfg, Checks: r.Checks, Tools: r.Tools, Rules: r.Rules, Check: r.Check, Seals: r.Seals}, nil
 }

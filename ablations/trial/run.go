@@ -19,6 +19,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder"
 	"github.com/harnessbench/harnessbench/recorder/session"
+	"github.com/harnessbench/harnessbench/scenarios"
 )
 
 // Options say where a trial leaves its traces.
@@ -78,7 +79,9 @@ func RunSpec(ctx context.Context, s *Spec, o *Options) (*Outcome, error) {
 }
 
 func (s *Spec) run(ctx context.Context, o *Options) (out *Outcome, err error) {
-	ws := &watched{temp: o.Temp, files: s.Scenario.Files}
+	shown, secrets := s.masked(), s.Redactor()
+	ws := &watched{temp: o.Temp, files: s.Scenario.Files, shown: shown.files, masks: masks{with: secrets}}
+	ws.masks.begin(shown)
 	defer func() { err = errors.Join(err, ws.remove()) }()
 	file, err := session.Create(o.Session, session.FileOptions{Sync: o.Sync, Overwrite: o.Overwrite, Reopen: o.Reopen})
 	if err != nil {
@@ -133,7 +136,11 @@ func (s *Spec) ready(ctx context.Context, ws *watched, file *session.File, o *Op
 	if err != nil {
 		return nil, nil, err
 	}
-	header, err := s.header(cfg)
+	rules, err := s.rules()
+	if err != nil {
+		return nil, nil, err
+	}
+	header, err := s.header(cfg, ws.shown)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,7 +160,8 @@ func (s *Spec) ready(ctx context.Context, ws *watched, file *session.File, o *Op
 	deps := loop.Deps{
 		Model: m, Tools: tools, Run: tools, Clock: clock.NewVirtual(), Sink: Tee{gate{ctx, ws}, rec, tally},
 		Spill: func(path, data string) error { return ws.Spill(path, []byte(data)) },
-		Check: Checker(s.Scenario.Acceptance, ws), Sealed: Sealer(s.Scenario.Seals, ws),
+		Check: Checker(s.Scenario.Acceptance, ws.told()), Sealed: Sealer(s.Scenario.Seals, ws),
+		Rules: rules, Approve: rules.Approver(), Secrets: ws.masks.with,
 	}
 	watch.over(&deps, tools)
 	if o.Watch != nil {
@@ -179,7 +187,7 @@ func treeDigest(ws workspace.Workspace) func() (model.Digest, error) {
 }
 
 // header is the session's first line.
-func (s *Spec) header(cfg loop.Config) (*session.Header, error) {
+func (s *Spec) header(cfg loop.Config, files []scenarios.File) (*session.Header, error) {
 	h := &session.Header{
 		Canon: model.CanonVersion, Scenario: s.Scenario.ID, Repetition: s.Repetition,
 		Model: s.Model, Simulated: IsSimulated(s.Model), Config: []byte(cfg.JSON()), ConfigDigest: cfg.Digest(),
@@ -188,9 +196,9 @@ func (s *Spec) header(cfg loop.Config) (*session.Header, error) {
 	if _, err := hex.Decode(h.ScenarioDigest[:], []byte(s.Scenario.Digest)); err != nil {
 		return nil, fmt.Errorf("scenario digest %q: %w", s.Scenario.Digest, err)
 	}
-	entries := entriesOf(s.Scenario.Files)
+	entries := entriesOf(files)
 	for i, e := range entries {
-		h.Tree = append(h.Tree, session.TreeFile{Path: e.Path, Size: e.Size, Mode: e.Mode, Digest: e.Digest, Content: s.Scenario.Files[i].Data})
+		h.Tree = append(h.Tree, session.TreeFile{Path: e.Path, Size: e.Size, Mode: e.Mode, Digest: e.Digest, Content: files[i].Data})
 	}
 	h.TreeDigest = workspace.TreeDigest(entries)
 	return h, nil
@@ -213,8 +221,12 @@ func asksCalls(list []check.Spec) bool {
 	return slices.ContainsFunc(list, func(s check.Spec) bool { return s.Kind == check.TrajectoryKind || asksCalls(s.Of) })
 }
 
-// Grade asks graders about a finished session and the tree that it left.
+// Grade asks graders about a finished session and the tree that it left, secrets
+// overwritten.
 func Grade(ctx context.Context, specs check.Graders, end *event.End, t *Tally, ws workspace.Workspace) (graders.Overall, []graders.Verdict) {
+	if w, ok := ws.(*watched); ok {
+		ws = w.told()
+	}
 	return graders.Grade(ctx, specs, &graders.Finished{Answer: end.Answer, Stop: string(end.Reason), Calls: t.Calls,
 		Turns: end.Turns, Attempts: end.Attempts, Files: files{ws}})
 }

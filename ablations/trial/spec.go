@@ -44,6 +44,10 @@ type Spec struct {
 	// that are not simulated.
 	Fallbacks     []string
 	FallbackCards map[string]*Card
+	// Secrets are those of the run, such as keys in its environment: they are
+	// overwritten wherever they turn up, besides those that the scenario declares.
+	// Without a real model nothing brings them up.
+	Secrets []string
 }
 
 // luck is the seed of the simulated model and of the mock tools.
@@ -77,18 +81,21 @@ func (s *Spec) Settings() (loop.Settings, error) {
 		ex.Acceptance = check.Acceptance{}
 	}
 	for i := range sc.Tools {
-		switch t := &sc.Tools[i]; {
-		case t.Mock == nil:
+		t := &sc.Tools[i]
+		if t.Mock == nil {
 			ex.Builtin = append(ex.Builtin, t.Name)
 			if len(toolFaults(sc, t.Name)) > 0 {
 				ex.Faulty = append(ex.Faulty, t.Name)
 			}
-		case len(t.Mock.Paths) > 0:
-			if ex.Paths == nil {
-				ex.Paths = map[string][]string{}
-			}
-			ex.Paths[t.Name] = t.Mock.Paths
+			continue
 		}
+		noteArgs(&ex.Paths, t.Name, t.Mock.Paths)
+		noteArgs(&ex.Commands, t.Name, t.Mock.Commands)
+		noteArgs(&ex.Hosts, t.Name, t.Mock.Hosts)
+	}
+	ex.lay(sc)
+	if _, err := ex.rules(); err != nil {
+		return loop.Settings{}, fmt.Errorf("scenario %s: %w", sc.ID, err)
 	}
 	extraJSON, err := ex.json()
 	if err != nil {
@@ -100,7 +107,7 @@ func (s *Spec) Settings() (loop.Settings, error) {
 	}
 	return loop.Settings{
 		Scenario: sc.ID, Repetition: s.Repetition, Seed: s.Seed,
-		System: prompt, Task: sc.Instruction,
+		System: secretsOf(sc).Text(prompt), Task: secretsOf(sc).Text(sc.Instruction),
 		Models: s.Models(), Params: s.params(), Fallbacks: s.fallbackParams(),
 		Tools: tools.Specs(), Guards: s.Guards,
 		Limits: guard.Backstop{Turns: int64(sc.Limits.Turns), Calls: int64(sc.Limits.ToolCalls),
@@ -109,14 +116,31 @@ func (s *Spec) Settings() (loop.Settings, error) {
 	}, nil
 }
 
+// noteArgs notes arguments of a tool, if there are any.
+func noteArgs(m *map[string][]string, tool string, args []string) {
+	if len(args) == 0 {
+		return
+	}
+	if *m == nil {
+		*m = map[string][]string{}
+	}
+	(*m)[tool] = args
+}
+
 // Tools makes the scenario's tools over a workspace, under its faults; without a
-// workspace they describe themselves and cannot run.
+// workspace they describe themselves and cannot run. What may not be read is not
+// shown by any of them.
 func (s *Spec) Tools(ws workspace.Workspace) (*tool.Set, error) {
 	return s.tools(ws, !IsSimulated(s.Model))
 }
 
 // tools is Tools; wait says whether slow and hanging built-in tools take real time.
 func (s *Spec) tools(ws workspace.Workspace, wait bool) (*tool.Set, error) {
+	rules, err := s.rules()
+	if err != nil {
+		return nil, err
+	}
+	ws = scoped(ws, rules.Scope)
 	live := map[string]tool.Tool{}
 	for _, t := range builtin.Tools(ws) {
 		live[t.Spec().Name] = t
@@ -162,7 +186,7 @@ func (s *Spec) mock(t *scenarios.Tool, ws workspace.Workspace) (tool.Tool, error
 func mockSpec(sc *scenarios.Scenario, t *scenarios.Tool) mock.Spec {
 	m := t.Mock
 	out := mock.Spec{Name: t.Name, Version: m.Version, Description: m.Description, Schema: m.Schema,
-		Effect: event.Effect(m.Effect), Parallel: m.Parallel, Takes: m.Takes, Paths: m.Paths, Cycle: m.Cycle}
+		Effect: event.Effect(m.Effect), Parallel: m.Parallel, Takes: m.Takes, Paths: m.Paths, Commands: m.Commands, Hosts: m.Hosts, Cycle: m.Cycle}
 	for _, r := range m.Responses {
 		resp := mock.Response{When: r.When, Text: r.Text, Error: r.Error, Takes: r.Takes}
 		for _, c := range r.AtCall {

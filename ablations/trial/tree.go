@@ -23,6 +23,8 @@ import (
 type watched struct {
 	temp  string // where the tree is laid
 	files []scenarios.File
+	masks masks
+	shown []scenarios.File // files as they are told of
 
 	once sync.Once
 	laid atomic.Bool // whether lay has been tried
@@ -168,6 +170,9 @@ func (w *watched) WriteFile(path string, data []byte) (event.Delta, error) {
 		return event.Delta{}, err
 	}
 	d, err := t.WriteFile(path, data)
+	if err == nil {
+		w.masks.delta(&d)
+	}
 	return d, w.see(err)
 }
 
@@ -178,6 +183,9 @@ func (w *watched) Remove(path string) (event.Delta, error) {
 		return event.Delta{}, err
 	}
 	d, err := t.Remove(path)
+	if err == nil {
+		w.masks.delta(&d)
+	}
 	return d, w.see(err)
 }
 
@@ -199,19 +207,33 @@ func (w *watched) Apply(deltas []event.Delta) error {
 	if err != nil {
 		return err
 	}
-	return w.see(t.Apply(deltas))
+	if err := t.Apply(deltas); err != nil {
+		return w.see(err)
+	}
+	for _, d := range deltas {
+		w.masks.delta(&d)
+	}
+	return nil
 }
 
-// Manifest implements workspace.Workspace. A tree that nothing has asked for is
-// as the scenario gives it.
+// Manifest implements workspace.Workspace: of the tree as it is told of. One that
+// nothing has asked for is as the scenario gives it.
 func (w *watched) Manifest() ([]workspace.Entry, error) {
 	if !w.laid.Load() {
-		return entriesOf(w.files), nil
+		if w.shown == nil {
+			return entriesOf(w.files), nil
+		}
+		return entriesOf(w.shown), nil
 	}
 	t, err := w.get()
 	if err != nil {
 		return nil, err
 	}
 	m, err := t.Manifest()
+	for i := range m {
+		if d, hot := w.masks.of(m[i].Path); hot {
+			m[i].Digest = d
+		}
+	}
 	return m, w.see(err)
 }

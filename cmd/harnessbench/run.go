@@ -138,7 +138,7 @@ func runSuite(ctx context.Context, a *app, args []string, f runFlags) error {
 	bar := a.progress("trials", len(plan.Trials), results.Pass, results.Fail, results.Ungraded)
 	unwatch := watchAccounts(bar, work.real)
 	done, err := ablations.Run(ctx, plan, ablations.RunOptions{Dir: dir, Resume: f.resume != "", Concurrency: f.concurrency,
-		Sync: sync[0], SyncReal: sync[1], GradeTimeout: f.grading, Provider: work.ask(), Cache: store, Places: places(work.used),
+		Sync: sync[0], SyncReal: sync[1], GradeTimeout: f.grading, Provider: work.ask(), Cache: store, Secrets: secretsOf(os.Environ()), Places: places(work.used),
 		Stop: cli.Stopping(ctx), Done: func(row *results.Trial) { bar.Done(row.Verdict, row.SpentUSD) }})
 	unwatch()
 	bar.Close()

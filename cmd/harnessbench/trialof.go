@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/harnessbench/harnessbench/ablations/design"
@@ -82,6 +83,9 @@ func (o *origin) trial(h *session.Header) (*trial.Spec, error) {
 		return nil, err
 	}
 	spec := &trial.Spec{Scenario: sc, Model: h.Model, Arm: h.Labels["arm"], Repetition: h.Repetition, Seed: seed}
+	if !trial.IsSimulated(h.Model) {
+		spec.Secrets = secretsOf(os.Environ())
+	}
 	if o.coupling == design.Independent {
 		if spec.Salt = h.Labels[luckLabel]; spec.Salt == "" {
 			spec.Salt = spec.Arm // as the runner does

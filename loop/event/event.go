@@ -169,6 +169,8 @@ const (
 	ProblemUnknown   Problem = Problem(UnknownTool)
 	ProblemArguments Problem = Problem(ValidationFailed)
 	ProblemDenied    Problem = Problem(PermissionDenied)
+	// ProblemUnapproved: it waited for an approver, or had to, and nobody allowed it.
+	ProblemUnapproved Problem = Problem(ApprovalRequired)
 )
 
 // ToolRequest is one call of a batch, resolved, validated, canonicalised and
@@ -210,6 +212,7 @@ const (
 	// had failed.
 	NotBeside = "not run: another call of the batch failed"
 	InLimbo   = "this very operation was cut off before and its outcome is unknown; find out what it did before you do it again"
+	Lapsed    = "not run: the approval did not stand any more when it was this call's turn; ask for the operation again"
 )
 
 // CutShort is how the result of a call begins that was cancelled while it ran
@@ -225,6 +228,9 @@ type Delta struct {
 	Size    int64        // bytes after
 	Mode    uint32       // permission bits after
 	Content []byte       // bytes after; nil when deleted
+	// Redacted says that secrets are overwritten in Content, and so in After; the
+	// file itself has them.
+	Redacted bool
 }
 
 // ToolResult is the terminal result of one call. Raw is what the tool said;
@@ -247,6 +253,7 @@ type ToolResult struct {
 	Deadline  time.Duration // in force, 0 = none
 	Exit      *int          // of a command
 	Delta     []Delta
+	Redacted  string // secrets that are overwritten in Raw, by kind and count; empty = none
 }
 
 // Round closes a committed batch of N calls. It is for guards and sinks; it is
@@ -287,17 +294,18 @@ type Seal struct {
 // Approval is what an approver said of one operation, or that nobody said
 // anything in time. It binds to everything that stands here: an approval of
 // another digest, actor or state version, or one that has expired, authorises
-// nothing.
+// nothing. It comes before the request of the operation, which says what became
+// of it.
 type Approval struct {
 	Head
 	Operation string       // id of the call
 	Digest    model.Digest // of the canonical operation
 	Actor     string       // the lane that asked
 	Version   int          // state version it was asked at
-	Decision  string       // "allow", "deny", "expire"
+	Decision  string       // "allow", "deny", "expire", "stale"
 	Reason    string       // the approver's, for the model
 	Took      time.Duration
-	Expires   time.Duration // on the trial's clock
+	Expires   time.Duration // on the trial's clock; until then it stands
 }
 
 // Guard is a firing of a guard, in either mode.

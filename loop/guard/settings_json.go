@@ -129,7 +129,7 @@ func (e *OldBehaviourError) Error() string {
 func ParseSettings(data []byte) (Settings, error) {
 	s := MustProfile(ProfileNone)
 	for i := range s.rows {
-		s.rows[i].absent = true
+		s.rows[i].absent, s.rows[i].Mode = true, Off // also what stays in force today
 	}
 	obj, err := decodeObject(data)
 	if err != nil {

@@ -136,6 +136,9 @@ type Response struct {
 	// wrong with the cache, "" = nothing.
 	Cache       CacheUse
 	CacheFailed string
+	// Redacted says which secrets were overwritten in it, by kind and count; empty =
+	// none. The loop sets it, a recording gives it back.
+	Redacted string
 }
 
 // CacheUse says whether a response cache knew an answer.
@@ -190,6 +193,7 @@ type Error struct {
 	// CacheFailed says what went wrong with a response cache before the model was
 	// asked, "" = nothing.
 	CacheFailed string
+	Redacted    string // like Response.Redacted
 }
 
 func (e *Error) Error() string {

@@ -17,7 +17,7 @@ const MinSecret = 8
 // finds nothing.
 type Redactor struct {
 	mu      sync.Mutex
-	needles atomic.Pointer[[]string] // every spelling of every exact secret
+	needles atomic.Pointer[needles]
 	count   atomic.Int64
 }
 
@@ -41,14 +41,31 @@ func (r *Redactor) Add(secret string) {
 	defer r.mu.Unlock()
 	var all []string
 	if old := r.needles.Load(); old != nil {
-		all = slices.Clone(*old)
+		all = slices.Clone(old.all)
 	}
 	for _, s := range spellings(secret) {
 		if !slices.Contains(all, s) {
 			all = append(all, s)
 		}
 	}
-	r.needles.Store(&all)
+	r.needles.Store(newNeedles(all))
+}
+
+// needles are every spelling of every exact secret, by their first two bytes: what
+// tells most of a text quickly from them.
+type needles struct {
+	all   []string
+	pairs pairSet
+	by    map[[2]byte][]string
+}
+
+func newNeedles(all []string) *needles {
+	n := &needles{all: all, by: map[[2]byte][]string{}}
+	for _, s := range all {
+		n.pairs.add(s)
+		n.by[[2]byte{s[0], s[1]}] = append(n.by[[2]byte{s[0], s[1]}], s)
+	}
+	return n
 }
 
 // Count returns how many secrets were overwritten so far.
@@ -65,18 +82,21 @@ func (r *Redactor) Bytes(b []byte) []byte {
 	if r == nil || len(b) < MinSecret {
 		return b
 	}
-	if out, found := r.overwrite(string(b)); found {
+	if out, found := r.overwrite(string(b), nil); found {
 		return out
 	}
 	return b
 }
 
 // Text is Bytes for strings.
-func (r *Redactor) Text(s string) string {
+func (r *Redactor) Text(s string) string { return r.Note(s, nil) }
+
+// Note is Text that also counts into f, unless that is nil, what it overwrote.
+func (r *Redactor) Note(s string, f *Found) string {
 	if r == nil || len(s) < MinSecret {
 		return s
 	}
-	if out, found := r.overwrite(s); found {
+	if out, found := r.overwrite(s, f); found {
 		return string(out)
 	}
 	return s
@@ -86,12 +106,15 @@ func (r *Redactor) Text(s string) string {
 func Mask(s string) string { return strings.Repeat("*", len(s)) }
 
 // span is a piece of text to overwrite.
-type span struct{ from, to int }
+type span struct {
+	from, to int
+	kind     string // how it was recognised
+}
 
 // overwrite looks until nothing is found any more: what one round overwrites may
 // lay bare the beginning of another key. Every round leaves fewer other bytes
 // than '*', so there is a last one.
-func (r *Redactor) overwrite(s string) (out []byte, found bool) {
+func (r *Redactor) overwrite(s string, f *Found) (out []byte, found bool) {
 	for {
 		spans := r.find(s)
 		if len(spans) == 0 {
@@ -104,6 +127,7 @@ func (r *Redactor) overwrite(s string) (out []byte, found bool) {
 			}
 		}
 		r.count.Add(int64(len(spans)))
+		f.add(spans)
 		s = string(out)
 	}
 }
@@ -118,14 +142,15 @@ func (r *Redactor) find(s string) []span {
 		return spans
 	}
 	shapes := spans
-	for _, needle := range *needles {
-		for at := 0; ; {
-			i := strings.Index(s[at:], needle)
-			if i < 0 {
-				break
+	for i := 0; i+1 < len(s); i++ {
+		if !needles.pairs.has(s[i], s[i+1]) {
+			continue
+		}
+		for _, needle := range needles.by[[2]byte{s[i], s[i+1]}] {
+			if !strings.HasPrefix(s[i:], needle) {
+				continue
 			}
-			sp := span{at + i, at + i + len(needle)}
-			at = sp.from + 1
+			sp := span{i, i + len(needle), declared}
 			sp.from += kept(s, sp, shapes)
 			sp.from = escapeStart(s, sp.from)
 			if strings.Trim(s[sp.from:sp.to], "*") != "" {

@@ -68,18 +68,26 @@ var shapes = []shape{
 
 // pairs has a bit for every two bytes that a prefix begins with: what tells most
 // of a text quickly from keys.
-var pairs = func() (t [256][4]uint64) {
+var pairs = func() *pairSet {
+	t := &pairSet{}
 	for _, s := range shapes {
-		t[s.prefix[0]][s.prefix[1]>>6] |= 1 << (s.prefix[1] & 63)
+		t.add(s.prefix)
 	}
 	return t
 }()
+
+// pairSet has a bit for every two bytes.
+type pairSet [256][4]uint64
+
+func (t *pairSet) add(s string) { t[s[0]][s[1]>>6] |= 1 << (s[1] & 63) }
+
+func (t *pairSet) has(a, b byte) bool { return t[a][b>>6]>>(b&63)&1 != 0 }
 
 // findShapes returns the spans to overwrite, in order. What stays readable is
 // the prefix.
 func findShapes(s string) (spans []span) {
 	for i := 0; i+1 < len(s); i++ {
-		if c := s[i+1]; pairs[s[i]][c>>6]>>(c&63)&1 == 0 || !wordStart(s, i) {
+		if !pairs.has(s[i], s[i+1]) || !wordStart(s, i) {
 			continue
 		}
 		if sp, ok := shapeAt(s, i); ok {
@@ -105,7 +113,7 @@ func shapeAt(s string, i int) (span, bool) {
 			n = sh.match(s[from:])
 		}
 		if n > 0 {
-			return span{from + skip, from + skip + n}, true
+			return span{from + skip, from + skip + n, sh.prefix}, true
 		}
 	}
 	return span{}, false

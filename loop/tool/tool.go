@@ -48,6 +48,9 @@ type Result struct {
 	Declared bool
 	Exit     *int
 	Delta    []event.Delta
+	// Redacted says which secrets are overwritten in Text already, by kind and
+	// count; empty = none.
+	Redacted string
 }
 
 // Tool is one tool. Canonical must be pure and idempotent.

@@ -53,7 +53,7 @@ func NewTrail(h *Header, blobs Blobs) *Trail {
 // that fits the recorded half, else that half followed by zeros, which fits no
 // file.
 func (t *Trail) Event(c *Delta, args string) (event.Delta, error) {
-	d := event.Delta{Op: c.Op, Path: c.Path, Mode: c.Mode}
+	d := event.Delta{Op: c.Op, Path: c.Path, Mode: c.Mode, Redacted: c.Redacted}
 	copy(d.Before[:], c.Before[:])
 	if known, ok := t.files[c.Path]; ok && c.Before.Of(known) {
 		d.Before = known

@@ -35,6 +35,8 @@ func decode(l *session.Line) (any, error) {
 		return l.ToolResult()
 	case session.TypeGuard:
 		return l.Guard()
+	case session.TypeApproval:
+		return l.Approval()
 	case session.TypeAcceptance:
 		return l.Acceptance()
 	case session.TypeState:
@@ -84,17 +86,19 @@ func TestDecoders(t *testing.T) {
 		"request": {must(find(t, ls, session.TypeRequest, 0).Request()), &session.Request{Turn: 1, Params: []byte(params), ParamsDigest: short(params),
 			Chain: must(find(t, ls, session.TypeRequest, 1).Request()).Chain}},
 		"attempt": {must(find(t, ls, session.TypeAttempt, 0).Attempt()), &session.Attempt{Err: &model.Error{Kind: "rate_limit", Status: 429, RetryAfter: 2 * time.Second,
-			Message: `slow "down"`, Usage: model.Usage{InputUncached: 3}, Elapsed: 20 * time.Millisecond}, Elapsed: 20 * time.Millisecond, Wait: 2 * time.Second, Again: true}},
+			Message: `slow "down"`, Usage: model.Usage{InputUncached: 3}, Elapsed: 20 * time.Millisecond, Redacted: "sk 1"}, Elapsed: 20 * time.Millisecond, Wait: 2 * time.Second, Again: true}},
 		"dropped": {must(find(t, ls, session.TypeAttempt, 1).Attempt()), &session.Attempt{N: 1, Resp: &model.Response{Finish: "length", Model: "sim/other", Cache: "known", CacheFailed: "it could not be written",
 			Usage: model.Usage{Output: 512}, Elapsed: time.Second}, Elapsed: time.Second, Again: true}},
 		"response": {must(find(t, ls, session.TypeResponse, 1).Response()), &session.Response{Resp: model.Response{Items: []model.Item{{Type: "text", Text: "sub"},
 			{Type: "tool_call", Call: model.ToolCall{Name: "read_file", Args: "{}"}}}, Finish: "tool_calls", Usage: u, Elapsed: 900 * time.Millisecond}}},
 		"tool.request": {must(find(t, ls, session.TypeToolRequest, 0).ToolRequest()), &session.ToolRequest{ID: "call_main1_0", Tool: "read_file", Version: 2, Effect: event.Read,
 			Args: `{"path":"/workspace/notes.md"}`, HasArgs: true}},
-		"tool.result": {must(find(t, ls, session.TypeToolResult, 2).ToolResult()), &session.ToolResult{Index: 2, ID: "call_main1_2", Outcome: event.ToolError, Text: "exit", Bytes: 4, Exit: &exit}},
+		"tool.result": {must(find(t, ls, session.TypeToolResult, 2).ToolResult()), &session.ToolResult{Index: 2, ID: "call_main1_2", Outcome: event.ToolError, Text: "exit sk-****", Bytes: 12, Exit: &exit, Redacted: "sk 1"}},
 		"guard":       {must(find(t, ls, session.TypeGuard, 1).Guard()), &session.Guard{Name: "stuck", Version: 1, Mode: "shadow", Act: "nudge", Failed: "disk full"}},
-		"acceptance":  {must(find(t, ls, session.TypeAcceptance, 0).Acceptance()), &session.Acceptance{Checked: true, Fail: "report.md is missing"}},
-		"note":        {must(find(t, ls, session.TypeNote, 0).Note()), &session.Note{What: "finish stop with tool calls"}},
+		"approval": {must(find(t, ls, session.TypeApproval, 0).Approval()), &session.Approval{ID: "call_main2_0", Op: short("pay"), Version: 1, Decision: "deny",
+			Reason: "too much", Took: 30 * time.Second, Expires: 10 * time.Minute}},
+		"acceptance": {must(find(t, ls, session.TypeAcceptance, 0).Acceptance()), &session.Acceptance{Checked: true, Fail: "report.md is missing"}},
+		"note":       {must(find(t, ls, session.TypeNote, 0).Note()), &session.Note{What: "finish stop with tool calls"}},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -206,7 +206,7 @@ func (l *Line) Attempt() (*Attempt, error) {
 	}
 	a.Elapsed = resp.Elapsed
 	if a.Err != nil {
-		a.Err.Usage, a.Err.Elapsed, a.Err.CacheFailed = resp.Usage, resp.Elapsed, resp.CacheFailed
+		a.Err.Usage, a.Err.Elapsed, a.Err.CacheFailed, a.Err.Redacted = resp.Usage, resp.Elapsed, resp.CacheFailed, resp.Redacted
 	} else {
 		a.Resp = &resp
 	}
@@ -230,6 +230,8 @@ func (d *fieldDec) answer(r *model.Response, key string, v []byte) {
 		r.Cache = model.CacheUse(d.str(v))
 	case "cache_failed":
 		r.CacheFailed = d.str(v)
+	case "redacted":
+		r.Redacted = d.str(v)
 	}
 }
 
@@ -307,6 +309,8 @@ func (l *Line) ToolResult() (*ToolResult, error) {
 			r.Text = d.str(v)
 		case "bytes":
 			r.Bytes = d.size(v)
+		case "redacted":
+			r.Redacted = d.str(v)
 		case "took_us":
 			r.Took = d.micros(v)
 		case "want_us":
@@ -364,6 +368,8 @@ func (c *Delta) set(d *fieldDec, key string, v []byte) {
 		c.Data, c.Inline = []byte(d.str(v)), true
 	case "b64":
 		c.Data, c.Inline = d.b64(v), true
+	case "redacted":
+		c.Redacted = d.bool(v)
 	case "arg":
 		c.Arg = d.str(v)
 	case "size":
@@ -371,66 +377,6 @@ func (c *Delta) set(d *fieldDec, key string, v []byte) {
 	case "blob":
 		c.Blob = d.full(v)
 	}
-}
-
-// Guard decodes a guard line.
-func (l *Line) Guard() (*Guard, error) {
-	g := &Guard{}
-	err := l.decode(TypeGuard, func(d *fieldDec, key string, v []byte) {
-		switch key {
-		case "g":
-			g.Name = d.str(v)
-		case "v":
-			g.Version = d.count(v)
-		case "mode":
-			g.Mode = d.str(v)
-		case "act":
-			g.Act = d.str(v)
-		case "evidence":
-			g.Evidence = d.str(v)
-		case "on":
-			g.On = d.str(v)
-		case "failed":
-			g.Failed = d.str(v)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return g, nil
-}
-
-// Acceptance decodes an acceptance line.
-func (l *Line) Acceptance() (*Acceptance, error) {
-	a := &Acceptance{}
-	err := l.decode(TypeAcceptance, func(d *fieldDec, key string, v []byte) {
-		switch key {
-		case "checked":
-			a.Checked = d.bool(v)
-		case "fail":
-			a.Fail = d.str(v)
-		case "empty":
-			a.Empty = d.bool(v)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return a, nil
-}
-
-// Note decodes a note line.
-func (l *Line) Note() (*Note, error) {
-	n := &Note{}
-	err := l.decode(TypeNote, func(d *fieldDec, key string, v []byte) {
-		if key == "what" {
-			n.What = d.str(v)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return n, nil
 }
 
 // State decodes a state line.

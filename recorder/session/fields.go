@@ -107,6 +107,7 @@ var answerFields = []Field{
 	{TypeAttempt, "model", kText, Input, "the header's", "id that answered"},
 	{TypeAttempt, "cache", kText, Input, "a response cache did not know the request", "`hit`: the answer is the cache's, unbilled; `known`: it would have been, and the model was asked"},
 	{TypeAttempt, "cache_failed", kText, Input, "nothing", "what went wrong with a response cache"},
+	{TypeAttempt, "redacted", kText, Input, "none", "secrets that were overwritten in the error's words or the dropped answer, by kind and count"},
 	{TypeAttempt, "wait_us", kMicros, Derived, "zero", "wait before the next attempt"},
 	{TypeAttempt, "again", kBool, Derived, "false", "there is a next attempt"},
 
@@ -122,6 +123,7 @@ var answerFields = []Field{
 	{TypeResponse, "model", kText, Input, "the header's", "id that answered"},
 	{TypeResponse, "cache", kText, Input, "a response cache did not know the request", "`hit`: the answer is the cache's, unbilled; `known`: it would have been, and the model was asked"},
 	{TypeResponse, "cache_failed", kText, Input, "nothing", "what went wrong with a response cache"},
+	{TypeResponse, "redacted", kText, Input, "none", "secrets that were overwritten in the items, by kind and count"},
 }
 
 var toolFields = []Field{
@@ -140,6 +142,7 @@ var toolFields = []Field{
 	{TypeToolResult, "outcome", kText, Input, "", "the terminal outcome (where the loop made the result itself, as for a problem or a deadline, a replay makes it again)"},
 	{TypeToolResult, "text", kText, Input, "empty", "raw result, before any rewrite"},
 	{TypeToolResult, "bytes", kCount, Input, "equal to the text's bytes in UTF-8", "size of a result that was no UTF-8"},
+	{TypeToolResult, "redacted", kText, Input, "none", "secrets that are overwritten in the text, by kind and count"},
 	{TypeToolResult, "took_us", kMicros, Input, "zero", "by which the call moved the clock, or would have moved it alone"},
 	{TypeToolResult, "want_us", kMicros, Input, "equal to `took_us`", "what it would have taken without a deadline"},
 	{TypeToolResult, "exit", kInt, Input, "no command", "exit code"},
@@ -148,6 +151,7 @@ var toolFields = []Field{
 	{TypeToolResult, "delta[].path", kText, Input, "", "relative to the workspace, slashes"},
 	{TypeToolResult, "delta[].before", kShort, Input, "there was no file", "of the content before"},
 	{TypeToolResult, "delta[].mode", kCount, Input, "`delete`, or 420", "permission bits after, decimal"},
+	{TypeToolResult, "delta[].redacted", kBool, Input, "false", "secrets are overwritten in the content as it stands here: the file had them"},
 	{TypeToolResult, "delta[].arg", kText, Input, "the content stands elsewhere", "the content is this string member of the call's canonical arguments"},
 	{TypeToolResult, "delta[].text", kText, Input, "the content stands elsewhere", "the content, at most 65,536 bytes of UTF-8"},
 	{TypeToolResult, "delta[].b64", kText, Input, "the content stands elsewhere", "the content in base64 (standard, padded), at most 65,536 bytes before encoding"},
@@ -163,6 +167,14 @@ var otherFields = []Field{
 	{TypeGuard, "evidence", kText, Derived, "empty", "why"},
 	{TypeGuard, "on", kText, Derived, "the whole turn", "id of the call it acted on"},
 	{TypeGuard, "failed", kText, Derived, "performed", "why its effect could not be performed"},
+
+	{TypeApproval, "id", kText, Derived, "", "id of the call that waits; its `tool.request` follows"},
+	{TypeApproval, "op", kShort, Derived, "", "SHA-256 of tool name, NUL and canonical arguments"},
+	{TypeApproval, "v", kCount, Derived, "", "state version at which it was asked"},
+	{TypeApproval, "decision", kText, Input, "", "`allow`, `deny`, `expire`, or `stale`: what came was about something else"},
+	{TypeApproval, "reason", kText, Input, "empty", "the approver's"},
+	{TypeApproval, "took_us", kMicros, Input, "zero", "by which the wait moved the clock"},
+	{TypeApproval, "expires_us", kMicros, Derived, "", "trial clock until which an approval stands"},
 
 	{TypeAcceptance, "checked", kBool, Derived, "false", "the scenario's checks were run"},
 	{TypeAcceptance, "fail", kText, Derived, "all passed", "first failing reason"},

@@ -51,6 +51,7 @@ const (
 	TypeToolRequest Type = "tool.request"
 	TypeToolResult  Type = "tool.result"
 	TypeGuard       Type = "guard"
+	TypeApproval    Type = "approval"
 	TypeAcceptance  Type = "acceptance"
 	TypeState       Type = "state"
 	TypeNote        Type = "note"

@@ -123,7 +123,7 @@ var knownTypes = func() map[string]Type {
 	m := map[string]Type{}
 	for _, t := range []Type{
 		TypeHeader, TypePart, TypeRequest, TypeAttempt, TypeResponse, TypeToolRequest, TypeToolResult,
-		TypeGuard, TypeAcceptance, TypeState, TypeNote, TypeWire, TypeFooter,
+		TypeGuard, TypeApproval, TypeAcceptance, TypeState, TypeNote, TypeWire, TypeFooter,
 		TypeLaneStart, TypeLaneEnd, TypeUser, TypeApprovalRequest, TypeApprovalDecision, TypeWorkStart, TypeWorkDone, TypeNondet,
 	} {
 		m[string(t)] = t

@@ -109,6 +109,8 @@ type ToolResult struct {
 	Want    time.Duration // = Took unless a deadline cut the call
 	Exit    *int
 	Delta   []Delta
+	// Redacted says which secrets are overwritten in Text, by kind and count.
+	Redacted string
 }
 
 // Delta is a recorded change of the workspace. [Trail] makes an event of it.
@@ -122,6 +124,8 @@ type Delta struct {
 	Arg    string       // the content is this string member of the call's canonical arguments
 	Blob   model.Digest // the content stands in this blob
 	Size   int64        // of the blob
+	// Redacted: secrets are overwritten in the content, which the file had.
+	Redacted bool
 }
 
 // Guard is a firing.
@@ -133,6 +137,17 @@ type Guard struct {
 	Evidence string
 	On       string
 	Failed   string
+}
+
+// Approval is what an approver said of one operation.
+type Approval struct {
+	ID       string      // of the call
+	Op       ShortDigest // of the canonical operation
+	Version  int         // of the state
+	Decision string      // allow, deny, expire, stale
+	Reason   string
+	Took     time.Duration
+	Expires  time.Duration // trial clock
 }
 
 // Acceptance is a terminal candidate and what the checks said.

@@ -120,7 +120,8 @@ func (s *sums) call(l *session.Line) error {
 		return wrong(l, "id", "no call %.80q waits for a result", r.ID)
 	}
 	delete(s.open, r.ID)
-	notRun := r.Outcome == event.Cancelled && (r.Text == event.NotRun || r.Text == event.NotBeside) || r.Outcome == event.PermissionDenied && r.Text == event.InLimbo
+	notRun := r.Outcome == event.Cancelled && (r.Text == event.NotRun || r.Text == event.NotBeside) || r.Outcome == event.PermissionDenied && r.Text == event.InLimbo ||
+		r.Outcome == event.ApprovalRequired && r.Text == event.Lapsed
 	if !problem && !notRun {
 		s.calls++
 	}
@@ -190,6 +191,8 @@ func decoded(l *session.Line) (err error) {
 	switch l.Type {
 	case session.TypeGuard:
 		_, err = l.Guard()
+	case session.TypeApproval:
+		_, err = l.Approval()
 	case session.TypeAcceptance:
 		_, err = l.Acceptance()
 	case session.TypeNote:

@@ -7,9 +7,10 @@ import hashlib, json, pathlib, sys, types
 VERSION, where = "harnessbench/session/1", [0]
 INPUTS = {
     "header": "v canon scenario scenario_digest repetition model simulated config tree normalisers fork".split(),
-    "attempt": "error items finish usage elapsed_us model cache cache_failed".split(),
-    "response": "items finish usage elapsed_us model cache cache_failed".split(),
-    "tool.result": "outcome text bytes took_us want_us exit delta".split(),
+    "attempt": "error items finish usage elapsed_us model cache cache_failed redacted".split(),
+    "response": "items finish usage elapsed_us model cache cache_failed redacted".split(),
+    "tool.result": "outcome text bytes redacted took_us want_us exit delta".split(),
+    "approval": "decision reason took_us".split(),
     "wire": "status header stream text b64 size blob frames broken elapsed_us".split(),
 }
 sha = lambda *parts: hashlib.sha256(b"".join(parts)).digest()
@@ -56,10 +57,8 @@ def check(path):
         if t == "part":
             p = part(v["kind"], v.get("role", ""), raw["body"], v["why"] == "rewrite" and v["body"].get("call_id"))
             assert p["digest"].hex()[:32] == v["digest"], "part digest"
-            if v["why"] == "rewrite":
-                lane.pending[max(i for i, q in enumerate(lane.pending) if q.get("call") == p["call"])] = p
-            else:
-                lane.pending.append(p)
+            at = max(i for i, q in enumerate(lane.pending) if q.get("call") == p["call"]) if v["why"] == "rewrite" else len(lane.pending)
+            lane.pending[at:at + 1] = [p]  # in place of the result, or behind all
         elif t == "response":
             items = v.get("items", [])
             lane.pending.append({"items": items, "calls": [i for i in items if i["type"] == "tool_call"]})

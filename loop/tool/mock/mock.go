@@ -181,7 +181,8 @@ func (t *Tool) With(seed uint64, ws workspace.Workspace) *Tool {
 func (t *Tool) Spec() tool.Spec { return t.pub }
 
 // Canonical implements tool.Tool: the arguments in Paths are made canonical and
-// are the call's resources; one that leads out of the workspace is denied.
+// are the call's resources, as are its command lines and hosts; a path that leads
+// out of the workspace is denied.
 func (t *Tool) Canonical(args string) (string, []string, error) {
 	var resources []string
 	for _, name := range t.spec.Paths {
@@ -202,6 +203,16 @@ func (t *Tool) Canonical(args string) (string, []string, error) {
 			args = rawjson.Replace(args, name, string(model.AppendString(nil, abs)))
 		}
 		resources = append(resources, abs)
+	}
+	for _, name := range t.spec.Commands {
+		if raw, ok := rawjson.Get(args, name); ok && raw[0] == '"' {
+			resources = append(resources, event.CommandResource(rawjson.Text(raw)))
+		}
+	}
+	for _, name := range t.spec.Hosts {
+		if raw, ok := rawjson.Get(args, name); ok && raw[0] == '"' {
+			resources = append(resources, event.HostResource(rawjson.Text(raw)))
+		}
 	}
 	return args, resources, nil
 }

@@ -30,6 +30,8 @@ type Spec struct {
 	Parallel    bool          // may run beside others though not read-only
 	Takes       time.Duration // what a call takes unless its response says otherwise
 	Paths       []string      // top-level string arguments that are workspace paths: made canonical, and the call's resources
+	Commands    []string      // such that are command lines, and resources
+	Hosts       []string      // such that are URLs or hosts; the hosts are resources
 	Responses   []Response    // at least one
 	Cycle       bool          // a sequence starts again after its last response, which otherwise repeats
 	Faults      []Fault

@@ -48,6 +48,8 @@ type Talk struct {
 	usage       model.Usage
 	asks        int
 	seen        int // parts at the last request
+	// Redacted is what the answers say of secrets that were overwritten in them.
+	Redacted string
 }
 
 // New starts a lane.
@@ -110,6 +112,7 @@ type Call struct {
 	Exit                    *int
 	Delta                   []event.Delta
 	Rewrite                 string // what the model sees instead, if anything
+	Redacted                string
 }
 
 // Answer plays an answer with text and calls, and the batch.
@@ -127,7 +130,7 @@ func (t *Talk) Answer(text string, calls ...Call) {
 	}
 	t.At += 900 * time.Millisecond
 	t.Emit(&event.Response{Head: t.head(), Part: part, Took: 900 * time.Millisecond,
-		Resp: &model.Response{Items: items, Finish: finish, Usage: u, Model: t.Params.Model, Elapsed: 900 * time.Millisecond, Cache: t.Cache, CacheFailed: t.CacheFailed}})
+		Resp: &model.Response{Items: items, Finish: finish, Usage: u, Model: t.Params.Model, Elapsed: 900 * time.Millisecond, Cache: t.Cache, CacheFailed: t.CacheFailed, Redacted: t.Redacted}})
 	t.Script.Append(part)
 	for i, c := range calls {
 		t.request(i, &c, items[1+i].Call)
@@ -161,7 +164,7 @@ func (t *Talk) result(i int, c *Call, call model.ToolCall) {
 	t.At += c.Took
 	t.calls++
 	t.Emit(&event.ToolResult{Head: t.head(), Index: i, Call: call, Args: canon(c), Effect: event.Read, Outcome: outcome, Raw: c.Text,
-		RawDigest: model.SumString(c.Text), Shown: c.Text, Took: c.Took, Want: want, Exit: c.Exit, Delta: c.Delta})
+		RawDigest: model.SumString(c.Text), Shown: c.Text, Took: c.Took, Want: want, Exit: c.Exit, Delta: c.Delta, Redacted: c.Redacted})
 	part := model.NewResultPart(call.ID, c.Text)
 	if c.Rewrite != "" {
 		t.Emit(&event.Guard{Head: t.head(), Name: "spill", Version: 1, Mode: "enforce", Act: "spill", Evidence: "too long", On: call.ID})
@@ -194,7 +197,7 @@ func Play(sink event.Sink) error {
 	t.Turn = 1
 	t.Ask()
 	t.At += 20 * time.Millisecond
-	t.Emit(&event.Attempt{Head: t.head(), N: 0, Err: &model.Error{Kind: model.ErrRateLimit, Status: 429, RetryAfter: 2 * time.Second, Message: "slow \"down\"", Usage: model.Usage{InputUncached: 3}}, Took: 20 * time.Millisecond, Wait: 2 * time.Second, Again: true})
+	t.Emit(&event.Attempt{Head: t.head(), N: 0, Err: &model.Error{Kind: model.ErrRateLimit, Status: 429, RetryAfter: 2 * time.Second, Message: "slow \"down\"", Usage: model.Usage{InputUncached: 3}, Redacted: "sk 1"}, Took: 20 * time.Millisecond, Wait: 2 * time.Second, Again: true})
 	t.At += 2 * time.Second
 	t.Ask()
 	t.Emit(&event.Attempt{Head: t.head(), N: 1, Resp: &model.Response{Finish: model.FinishLength, Model: "sim/other", Usage: model.Usage{Output: 512}, Cache: model.CacheKnown, CacheFailed: "it could not be written"}, Took: time.Second, Again: true})
@@ -210,7 +213,7 @@ func Play(sink event.Sink) error {
 			Delta: []event.Delta{Write("copy", content), Write("other", "short"), Write("raw", "\xff\xfe"), Write("nil", ""),
 				{Op: "write", Path: "notes.md", Before: model.SumString(content), After: model.SumString("x"), Size: 1, Mode: 0o755, Content: []byte("x")},
 				{Op: "delete", Path: "bin.dat", Before: model.SumString("\xff\x00\x01")}}},
-		Call{Name: "run", Args: `{bad`, Resources: []string{"db:orders"}, Text: "exit", Exit: &exit, Outcome: event.ToolError},
+		Call{Name: "run", Args: `{bad`, Resources: []string{"db:orders"}, Text: "exit sk-****", Redacted: "sk 1", Exit: &exit, Outcome: event.ToolError},
 		Call{Name: "nope", Args: `{}`, Text: "", Problem: event.ProblemUnknown, Outcome: event.UnknownTool},
 	)
 	t.Cache, t.CacheFailed = "", ""
@@ -236,12 +239,15 @@ func Play(sink event.Sink) error {
 	t.Turn = 2
 	t.Ask()
 	t.Answer("done")
+	t.Emit(&event.Approval{Head: t.head(), Operation: "call_main2_0", Digest: model.SumString("pay"), Actor: t.Lane, Version: 1, Decision: "deny", Reason: "too much",
+		Took: 30 * time.Second, Expires: 10 * time.Minute})
 	t.Emit(&event.Candidate{Head: t.head(), Answer: "done", Checked: true, Fail: "report.md is missing"})
 	t.Say("feedback", model.NewTextPart(model.User, "report.md is missing"))
 	t.Close()
 	t.Turn = 3
 	parts, _ := t.Script.View()
 	t.AskExplicit(2, parts[3:], model.ForFinalSynthesis)
+	t.Redacted = "declared 1"
 	t.Answer("best answer")
 	t.Close()
 	t.End(event.TurnLimit, "best answer")

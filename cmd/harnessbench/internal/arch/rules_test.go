@@ -56,7 +56,7 @@ var allowed = []row{
 	{"loop/approval", "loop/model loop/event loop/tool", "decides on operations"},
 	{"loop/output", "loop/model loop/event", "structured answers"},
 	{"loop/middleware", "loop/model loop/event loop/tool loop/clock", "wraps models and tools"},
-	{"loop", "loop/model loop/event loop/clock loop/tool loop/workspace loop/guard loop/prompt loop/approval loop/output loop/middleware loop/internal/mutant",
+	{"loop", "loop/model loop/event loop/clock loop/tool loop/workspace loop/guard loop/prompt loop/approval loop/output loop/middleware loop/redact loop/internal/mutant",
 		"control flow over interfaces: no adapter, no recorder, no scenario"},
 	{"loop/subagent", "loop loop/model loop/event loop/clock loop/tool loop/workspace loop/guard", "imports loop, never the reverse"},
 

@@ -92,7 +92,7 @@ var aspects = [...]string{"messages", "request", "attempts", "answer", "calls", 
 
 var aspectOf = map[session.Type]int{
 	session.TypePart: 0, session.TypeRequest: 1, session.TypeAttempt: 2, session.TypeResponse: 3,
-	session.TypeToolRequest: 4, session.TypeToolResult: 5, session.TypeGuard: 6, session.TypeAcceptance: 7,
+	session.TypeApproval: 4, session.TypeToolRequest: 4, session.TypeToolResult: 5, session.TypeGuard: 6, session.TypeAcceptance: 7,
 	session.TypeFooter: 7, session.TypeState: 8, session.TypeNote: 3,
 }
 
@@ -123,7 +123,7 @@ var ignored = map[string]bool{"lane": true, "turn": true, "inputs": true, "lines
 // isID names the fields that hold ids of calls. They are compared apart: two
 // repetitions that do the same have other ids.
 func isID(t session.Type, key string) bool {
-	return key == "id" && (t == session.TypeToolRequest || t == session.TypeToolResult) || key == "on" && t == session.TypeGuard
+	return key == "id" && (t == session.TypeApproval || t == session.TypeToolRequest || t == session.TypeToolResult) || key == "on" && t == session.TypeGuard
 }
 
 // keptField bounds what is kept of a field to show where it differs.

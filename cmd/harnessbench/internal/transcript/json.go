@@ -120,6 +120,8 @@ func check(l *session.Line) (err error) {
 		_, err = l.ToolResult()
 	case session.TypeGuard:
 		_, err = l.Guard()
+	case session.TypeApproval:
+		_, err = l.Approval()
 	case session.TypeAcceptance:
 		_, err = l.Acceptance()
 	case session.TypeState:

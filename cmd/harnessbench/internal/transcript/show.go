@@ -133,6 +133,8 @@ func (s *show) take(l *session.Line) error {
 		return s.result(l)
 	case session.TypeGuard:
 		return s.guard(l)
+	case session.TypeApproval:
+		return s.approval(l)
 	case session.TypeAcceptance:
 		return s.acceptance(l)
 	case session.TypeState:

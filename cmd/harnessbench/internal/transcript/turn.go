@@ -336,6 +336,20 @@ func (s *show) guard(l *session.Line) error {
 	return nil
 }
 
+// approval prints what an approver said of the call that follows.
+func (s *show) approval(l *session.Line) error {
+	a, err := l.Approval()
+	if err != nil {
+		return err
+	}
+	text := "the approver: " + a.Decision + " after " + took(a.Took)
+	if a.Reason != "" {
+		text += ", " + a.Reason
+	}
+	s.text(block{first: "  ? ", rest: "    "}, safeLine(text))
+	return nil
+}
+
 func (s *show) acceptance(l *session.Line) error {
 	a, err := l.Acceptance()
 	if err != nil {
