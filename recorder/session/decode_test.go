@@ -86,7 +86,7 @@ func TestDecoders(t *testing.T) {
 		"attempt": {must(find(t, ls, session.TypeAttempt, 0).Attempt()), &session.Attempt{Err: &model.Error{Kind: "rate_limit", Status: 429, RetryAfter: 2 * time.Second,
 			Message: `slow "down"`, Usage: model.Usage{InputUncached: 3}, Elapsed: 20 * time.Millisecond}, Elapsed: 20 * time.Millisecond, Wait: 2 * time.Second, Again: true}},
 		"dropped": {must(find(t, ls, session.TypeAttempt, 1).Attempt()), &session.Attempt{N: 1, Resp: &model.Response{Finish: "length", Model: "sim/other",
-			Usage: model.Usage{Output: 512}, Elapsed: time.Second}, Elapsed: time.Second, Again: true}},
+			Usage: model.Usage{Output: 512}, Elapsed: time.Second, Cache: model.CacheKnown, CacheFailed: "it could not be written"}, Elapsed: time.Second, Again: true}},
 		"response": {must(find(t, ls, session.TypeResponse, 1).Response()), &session.Response{Resp: model.Response{Items: []model.Item{{Type: "text", Text: "sub"},
 			{Type: "tool_call", Call: model.ToolCall{Name: "read_file", Args: "{}"}}}, Finish: "tool_calls", Usage: u, Elapsed: 900 * time.Millisecond}}},
 		"tool.request": {must(find(t, ls, session.TypeToolRequest, 0).ToolRequest()), &session.ToolRequest{ID: "call_main1_0", Tool: "read_file", Version: 2, Effect: event.Read,
