@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -231,6 +232,8 @@ func TestErrors(t *testing.T) {
 		{"response calls", with("tools: [{name: a, kind: mock, description: d, responses: [{at_call: 5-3, text: x}]}]"), `"5-3" names no calls`},
 		{"fault p", with(mockHead + "faults: [{tool: m, kind: flaky, p: 2}]"), `p is the probability of flaky`},
 		{"marker without a name", "-- --\nx", `no file in the archive`},
+		{"cache", with("cache: hot"), `cache: "hot" is not known; use warm or other`},
+		{"hurts nothing", with("hurts: [{guard: fallback, fallback: [sim/weak]}]"), `hurts: fallback is set as it always is`},
 		{"lint", with("lint: {spam: maybe}"), `lint: "maybe" is no verdict`},
 		{"network", with("permissions: {network: lan}"), `network "lan" is not known`},
 		{"generate lines", with("generate: [{path: a, lines: 0, line: x}]"), `lines must be 1 to 100000`},
@@ -254,6 +257,19 @@ func TestErrors(t *testing.T) {
 				t.Errorf("not one clean line: %q", err)
 			}
 		})
+	}
+}
+
+// The models for fallback of a bad setting, and how the response cache stands.
+func TestRecoveryKeys(t *testing.T) {
+	s, err := LoadTxtar("x.txtar", []byte("-- scenario.yaml --\nschema: "+Schema+"\nid: x\nsummary: s\ncache: other\n"+
+		"hurts:\n- {guard: fallback, mode: enforce, set: {after: 1}, fallback: [sim/weak, sim/noop]}\n- {guard: fallback, mode: enforce}\n"+
+		"graders: [{type: contains, want: x}]\n-- instruction.md --\nDo it.\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Cache != CacheOther || !slices.Equal(s.Hurts[0].Fallbacks(), []string{"sim/weak", "sim/noop"}) || !slices.Equal(s.Hurts[1].Fallbacks(), FallbackModels) {
+		t.Errorf("%q, %+v", s.Cache, s.Hurts)
 	}
 }
 

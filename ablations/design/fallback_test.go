@@ -189,6 +189,10 @@ arms: [{name: falls, guards: {fallback: enforce}}]
 	if _, known := set.Prices["acme/small"]; !known || len(set.Prices) != 1 {
 		t.Errorf("%+v", set.Prices)
 	}
+	s.Budgets.MicroUSD = 1
+	if _, err := NewPlan(s, list); err == nil || !strings.Contains(err.Error(), "the price of acme/large is unknown") {
+		t.Error(err)
+	}
 	s.Fallback, s.others = []string{"acme/none"}, []string{"acme/none"}
 	if _, err := s.Use(f); err == nil || !strings.HasPrefix(err.Error(), "suite.yaml:5:") {
 		t.Error(err)
