@@ -25,7 +25,7 @@ func (l *Line) Attempt() (*Attempt, error) {
 	}
 	a.Elapsed = resp.Elapsed
 	if a.Err != nil {
-		a.Err.Usage, a.Err.Elapsed, a.Err.CacheFailed = resp.Usage, resp.Elapsed, resp.CacheFailed
+		a.Err.Usage, a.Err.Elapsed, a.Err.CacheFailed, a.Err.Redacted = resp.Usage, resp.Elapsed, resp.CacheFailed, resp.Redacted
 	} else {
 		a.Resp = &resp
 	}
@@ -49,6 +49,8 @@ func (d *fieldDec) answer(r *model.Response, key string, v []byte) {
 		r.Cache = model.CacheUse(d.str(v))
 	case "cache_failed":
 		r.CacheFailed = d.str(v)
+	case "redacted":
+		r.Redacted = d.str(v)
 	}
 }
 
