@@ -186,29 +186,27 @@ func broke(o *outcome) bool {
 
 // cutShort cancels the calls of a wave that would have ended after the first
 // failing one did. What one of them changed stands; of one that may have had an
-// effect nobody knows whether it had.
+// effect nobody knows whether it had. A replay is served calls that were cut, and
+// leaves them as they are.
 func (r *run) cutShort(air []flight) {
-	cut := func(o *outcome) bool { // it ended because it was cancelled, now or when it was recorded
-		return r.ctx.Err() == nil && (o.Outcome == event.Cancelled || o.Outcome == event.UnknownOutcome && strings.HasPrefix(o.Text, event.CutShort))
-	}
+	served := func(o *outcome) bool { return strings.HasPrefix(o.Text, event.CutShort) }
 	first, any := time.Duration(0), false
 	for k := range air {
-		if o := &air[k].o; broke(o) && !cut(o) && (!any || o.Took < first) {
+		if o := &air[k].o; broke(o) && !served(o) && (!any || o.Took < first) {
 			first, any = o.Took, true
 		}
 	}
 	for k := range air {
 		o, req := &air[k].o, &r.batch[air[k].i]
-		if !any || o.Took <= first && !cut(o) {
+		if o.cut = served(o); o.cut || !any || o.Took <= first && (o.Outcome != event.Cancelled || r.ctx.Err() != nil) {
 			continue
 		}
-		o.Took, o.Exit = min(o.Took, first), nil
-		o.Outcome, o.Text = event.Cancelled, event.CutShort
+		o.cut, o.Exit, o.Took = true, nil, min(o.Took, first)
+		o.want, o.Outcome, o.Text = o.Took, event.Cancelled, event.CutShort
 		if req.Effect != event.Read {
 			o.Outcome, o.Text = event.UnknownOutcome, event.CutShort+": whether it took effect is unknown"
 			r.inLimbo(req.Digest)
 		}
-		o.cut = true
 	}
 }
 
