@@ -318,7 +318,7 @@ tools:
 - {name: export, kind: mock, description: d, takes: 90s, responses: [{text: exported}]}
 - {name: pay, kind: mock, description: d, effect: external, responses: [{text: paid}]}
 approvals: [{tool: pay, decide: allow, takes: 5s}]
-graders: [{type: contains, want: x}]
+graders: [{type: trajectory, use: [{tool: pay}]}]
 -- instruction.md --
 Export, then pay.
 -- oracle.yaml --
