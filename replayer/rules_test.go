@@ -16,6 +16,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder/session"
+	"github.com/harnessbench/harnessbench/recorder/verify"
 	"github.com/harnessbench/harnessbench/replayer"
 	"github.com/harnessbench/harnessbench/scenarios"
 	"github.com/harnessbench/harnessbench/scenarios/builtin"
@@ -302,5 +303,49 @@ func TestCancelledApproval(t *testing.T) {
 	}
 	if rep := replayBytes(t, whole, replayer.Options{}); rep.Verdict != replayer.Exact {
 		t.Errorf("%s %s", rep.Name(), rep.Reason)
+	}
+}
+
+// An approval that ran out before its call's turn stands in the session as such: it
+// replays, and the sums over the calls that were run are right.
+func TestLapsedApprovalReplays(t *testing.T) {
+	sc, err := scenarios.LoadTxtar("lapse.txtar", []byte(`
+-- scenario.yaml --
+schema: harnessbench/scenario/v1
+id: lapse
+summary: a long call stands before one that was approved
+tools:
+- {name: export, kind: mock, description: d, takes: 90s, responses: [{text: exported}]}
+- {name: pay, kind: mock, description: d, effect: external, responses: [{text: paid}]}
+approvals: [{tool: pay, decide: allow, takes: 5s}]
+graders: [{type: trajectory, use: [{tool: pay}]}]
+-- instruction.md --
+Export, then pay.
+-- oracle.yaml --
+facts: {done: {in: tool, match: exported}}
+rules:
+- {id: end, need: [done], do: {say: "Done."}}
+- {id: both, do: {calls: [{tool: export, args: {}}, {tool: pay, args: {}}]}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := approving(t, guard.Enforce).WithParam("approval", "expires", "1m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "x"+session.Suffix)
+	out, err := trial.Run(context.Background(), trial.Spec{Scenario: sc, Model: "sim/oracle", Arm: "a", Guards: set, Seed: 1}, trial.Options{Session: path, Sync: session.SyncNever})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := out.Tally.Calls[1].Outcome; got != string(event.ApprovalRequired) || out.End.Calls != 1 {
+		t.Errorf("%s, %d calls", got, out.End.Calls)
+	}
+	if rep, err := replayer.File(context.Background(), path, replayer.Options{}); err != nil || rep.Verdict != replayer.Exact {
+		t.Errorf("%+v %v", rep, err)
+	}
+	if rep, err := verify.File(context.Background(), path, verify.Options{}); err != nil || rep.Verdict != verify.OK {
+		t.Errorf("%+v %v", rep, err)
 	}
 }

@@ -57,10 +57,9 @@ func maskFiles(files []scenarios.File, with *redact.Redactor) *maskedFiles {
 
 // masked are the scenario's files as they are told of.
 func (s *Spec) masked() *maskedFiles {
-	if len(s.Secrets) > 0 {
-		return maskFiles(s.Scenario.Files, s.Redactor())
-	}
-	m, _ := maskedTrees.get(s.Scenario.Digest, func() (*maskedFiles, error) { return maskFiles(s.Scenario.Files, secretsOf(s.Scenario)), nil })
+	m, _ := maskedTrees.get(secretKey(s.Scenario, s.Secrets), func() (*maskedFiles, error) {
+		return maskFiles(s.Scenario.Files, s.Redactor()), nil
+	})
 	return m
 }
 

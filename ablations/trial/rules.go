@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/harnessbench/harnessbench/loop"
@@ -101,20 +102,23 @@ func (s *Spec) rules() (loop.Rules, error) {
 // redactors are compiled once for each scenario.
 var redactors = memo[*redact.Redactor]{m: map[string]*redact.Redactor{}}
 
-// secretsOf finds the secrets that a scenario declares, and keys of known shapes.
-func secretsOf(sc *scenarios.Scenario) *redact.Redactor {
-	r, _ := redactors.get(sc.Digest, func() (*redact.Redactor, error) { return redact.New(sc.Secrets...), nil })
+// secretsOf finds the secrets that a scenario declares, more, and keys of known
+// shapes.
+func secretsOf(sc *scenarios.Scenario, more ...string) *redact.Redactor {
+	r, _ := redactors.get(secretKey(sc, more), func() (*redact.Redactor, error) {
+		return redact.New(slices.Concat(sc.Secrets, more)...), nil
+	})
 	return r
+}
+
+// secretKey names what is made of a scenario and secrets, in this process alone.
+func secretKey(sc *scenarios.Scenario, more []string) string {
+	return strings.Join(append([]string{sc.Digest}, more...), "\x00")
 }
 
 // Redactor finds the secrets that the trial's scenario declares, those of the run,
 // and keys of known shapes.
-func (s *Spec) Redactor() *redact.Redactor {
-	if len(s.Secrets) == 0 {
-		return secretsOf(s.Scenario)
-	}
-	return redact.New(slices.Concat(s.Scenario.Secrets, s.Secrets)...)
-}
+func (s *Spec) Redactor() *redact.Redactor { return secretsOf(s.Scenario, s.Secrets...) }
 
 // scoped hides from listings and searches what may not be read. What a call names
 // itself is judged before it is made.

@@ -47,6 +47,9 @@ func kindName(prefix string) string {
 // String lists the kinds with their counts, sorted, as in "declared 1, sk 2"; ""
 // when nothing was found.
 func (f *Found) String() string {
+	if len(f.kinds) == 0 {
+		return ""
+	}
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(f.kinds)) {
 		out = append(out, k+" "+strconv.Itoa(f.kinds[k]))
