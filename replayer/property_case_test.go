@@ -208,7 +208,7 @@ func (c *setup) run(sum *tally) error {
 func (c *setup) attempt(name string, cancelAt int, sum *tally, from *replayer.Resumption) (whole []byte, path string, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	w := newWitness()
+	w := newWatch()
 	w.cancelAt, w.cancel = cancelAt, cancel
 	path = filepath.Join(c.dir, name+session.Suffix)
 	out, err := trial.Run(ctx, c.spec, c.options(path, w, sum, from))
@@ -291,7 +291,7 @@ func firstDifference(got, want []byte) string {
 
 // offline drives a broken-off recording on without a model: it ends as cancelled.
 func (c *setup) offline(path string, sum *tally) error {
-	w := newWitness()
+	w := newWatch()
 	o := replayer.DriveOptions{Record: filepath.Join(c.dir, "offline"+session.Suffix), Sync: session.SyncNever, Watch: trial.Tee{w, sum}}
 	d, err := replayer.Drive(context.Background(), path, o)
 	if err != nil {

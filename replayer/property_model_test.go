@@ -129,7 +129,7 @@ func (m *hostile) items(rnd *rand.Rand, req *model.Request) []model.Item {
 	}
 	var out []model.Item
 	if rnd.IntN(4) == 0 {
-		out = append(out, model.Item{Type: model.Text, Text: []string{"", "I look.", "done", strings.Repeat("ü", 3000)}[rnd.IntN(4)]})
+		out = append(out, model.Item{Type: model.Text, Text: []string{"", "I look.", "done", "the key is " + someKey, strings.Repeat("ü", 3000)}[rnd.IntN(5)]})
 	}
 	n := rnd.IntN(6)
 	if rnd.IntN(6) > 0 { // most answers do something, or a loop would soon end
@@ -151,6 +151,7 @@ func randomCall(rnd *rand.Rand) model.Item {
 		"read_file {\"path\":\"a.txt\"}", "read_file {\"path\":\"./sub/../big.log\"}", "read_file {\"path\":\"sealed/../../etc/passwd\"}", "read_file {\"path\":7}",
 		"list_dir {\"path\":\".\"}", "list_dir {}", "grep {\"pattern\":\"b\"}", "grep {\"pattern\":\"(\"}", "grep {\"pattern\":\"é\",\"path\":\"sub\"}",
 		"write_file {\"path\":\"out.txt\",\"content\":\"x\"}", "write_file {\"path\":\"sealed/c.txt\",\"content\":\"\\u00e9\\u0000\"}", "write_file {\"path\":\"\",\"content\":\"\"}",
+		"write_file {\"path\":\"out.txt\",\"content\":\"" + someKey + "\"}", "read_file {\"path\":\"sub/b.txt\"}",
 		"edit_file {\"path\":\"a.txt\",\"old\":\"a\",\"new\":\"x\"}", "edit_file {\"path\":\"gone\",\"old\":\"a\",\"new\":\"x\"}",
 		"put {\"to\":\"sub/put.txt\"}", "put {\"to\":\"/etc/x\"}", "put {\"to\":\".harness/x\"}", "pay {}", "pay {\"a\":1,\"a\":2}", "poll {\"b\":2,\"a\":1}", "poll {\"a\":1, \"b\":2}",
 		"same", "same {", "same []", "same nul\xff", "same ```json\n{}\n```", "same {\"a\":1,}", "same {\"deep\":" + strings.Repeat("[", 40) + strings.Repeat("]", 40) + "}",

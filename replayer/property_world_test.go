@@ -133,6 +133,9 @@ var worldsMade struct {
 	list map[int]*scenarios.Scenario
 }
 
+// someKey has the shape of a secret.
+const someKey = "sk-proj-a1B2c3D4e5F6g7H8i9J0k1L2"
+
 // world returns scenario number n.
 func world(n int) (*scenarios.Scenario, error) {
 	w := &worldsMade
@@ -213,6 +216,6 @@ func worldText(n int) string {
 	}
 	b.WriteString("graders: [{type: file_exists, path: out.txt}]\ngenerate: [{path: big.log, lines: ")
 	b.WriteString([]string{"700", "90", "90", "90", "90", "90", "90", "90"}[n%8] + ", line: 'é {n:6} {hex:24}', seed: 3}]\n") // a large file is a blob of its own
-	b.WriteString("-- instruction.md --\nMake out.txt of what you find.\n-- workspace/a.txt --\na\n-- workspace/sub/b.txt --\nb é\n-- workspace/sealed/c.txt --\nc\n")
+	b.WriteString("-- instruction.md --\nMake out.txt of what you find.\n-- workspace/a.txt --\na\n-- workspace/sub/b.txt --\nb é " + someKey + "\n-- workspace/sealed/c.txt --\nc\n")
 	return b.String()
 }

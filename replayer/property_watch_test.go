@@ -22,7 +22,7 @@ type witness struct {
 	err                             error // the first breach
 }
 
-func newWitness() *witness { return &witness{open: map[string]bool{}, ids: map[string]bool{}} }
+func newWatch() *witness { return &witness{open: map[string]bool{}, ids: map[string]bool{}} }
 
 func (w *witness) breach(format string, args ...any) {
 	if w.err == nil {
