@@ -245,7 +245,7 @@ func (r *run) sped(s *side, mode guard.Mode) {
 // shadowed records, of a batch that ran serially, what running it at once would
 // have saved; took is what each call took that was run, in call order.
 func (r *run) shadowed(took []time.Duration) {
-	if r.guards.Mode("parallel_tools") != guard.Shadow || !r.together() {
+	if !r.together() {
 		return
 	}
 	var s side

@@ -136,16 +136,19 @@ func (r *run) execute() {
 		return
 	}
 	var took []time.Duration
+	shadow := r.guards.Mode("parallel_tools") == guard.Shadow
 	for i := range r.batch {
 		if r.err != nil {
 			return
 		}
 		o, ran := r.perform(i)
-		if r.result(i, o); ran {
+		if r.result(i, o); ran && shadow {
 			took = append(took, o.Took)
 		}
 	}
-	r.shadowed(took)
+	if shadow {
+		r.shadowed(took)
+	}
 }
 
 // perform gives call i its one terminal outcome, and reports whether it was run.
