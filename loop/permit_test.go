@@ -49,7 +49,7 @@ func fileTrial(t *testing.T, m *scripted, p guard.Permissions) (*trial, *workspa
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, text := range map[string]string{"payments/x": "ledger", "exports/y": "export", "a/b/c": "deep"} {
+	for path, text := range map[string]string{"payments/x": "ledger", "exports/y": "export", "a/b/c": "deep", "a/f": "flat"} {
 		if _, err := ws.WriteFile(path, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
@@ -87,6 +87,9 @@ func TestScopeJudgesTheCanonicalPath(t *testing.T) {
 
 // A listing or search above what may not be read shows the rest.
 func TestScopeHides(t *testing.T) {
+	odd, _ := fileTrial(t, answers(calls(`read_file {"path":"a/f"}`, `grep {"path":"a/f","pattern":"."}`), say("done")), guard.Permissions{Read: []string{"a/*/c"}})
+	odd.wantEnd(t, event.Completed)
+	wantLines(t, odd.sink.only("result"), "result 0 tool_error", "result 1 tool_error") // by its path it may be a folder that holds a c
 	tr, _ := fileTrial(t, answers(calls("list_dir {}", `grep {"pattern":"."}`, `list_dir {"path":"a"}`, `read_file {"path":"exports/y"}`), say("done")),
 		guard.Permissions{Read: []string{"payments/x", "a/*/c"}, Deny: []string{"payments"}})
 	tr.wantEnd(t, event.Completed)

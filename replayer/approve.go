@@ -41,7 +41,7 @@ func (r *replay) decided(ask *loop.Ask) (got event.Approval, err error, ok bool)
 		err = r.ended(err, r.stage)
 		return ask.Approval, err, err != nil
 	}
-	if q, err := l.ToolRequest(); err == nil && q.ID == ask.Operation && q.Problem == event.NoProblem && !r.resume {
+	if q, err := l.ToolRequest(); err == nil && q.ID == ask.Operation && q.Problem == event.NoProblem && !r.resume && !r.current {
 		r.cancel() // as the recorded one was while it waited, or nothing that follows fits
 		return ask.Approval, context.Canceled, true
 	}

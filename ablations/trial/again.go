@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/harnessbench/harnessbench/loop/tool"
-	"github.com/harnessbench/harnessbench/loop/tool/builtin"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder/session"
 )
@@ -34,7 +33,7 @@ func ToolsAgain(h *session.Header, ws workspace.Workspace, find func() (*Spec, e
 		if err != nil {
 			return nil, fmt.Errorf("header, config.extra: %w", err)
 		}
-		return builtinAgain(c.Extra.Builtin, scoped(ws, rules.Scope))
+		return builtinAgain(c.Extra.Builtin, fileTools(ws, rules.Scope))
 	}
 	if find == nil {
 		return nil, fmt.Errorf("what the tool %s answers stands in the scenario %s, and nobody says where that is", scripted[0], h.Scenario)
@@ -49,9 +48,9 @@ func ToolsAgain(h *session.Header, ws workspace.Workspace, find func() (*Spec, e
 	return s.tools(ws, false) // a recorded call keeps the time it took
 }
 
-func builtinAgain(names []string, ws workspace.Workspace) (*tool.Set, error) {
+func builtinAgain(names []string, all []tool.Tool) (*tool.Set, error) {
 	var list []tool.Tool
-	for _, t := range builtin.Tools(ws) {
+	for _, t := range all {
 		if slices.Contains(names, t.Spec().Name) {
 			list = append(list, t)
 		}

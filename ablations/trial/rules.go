@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"github.com/harnessbench/harnessbench/loop"
+	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/redact"
+	"github.com/harnessbench/harnessbench/loop/tool"
+	"github.com/harnessbench/harnessbench/loop/tool/builtin"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/scenarios"
 )
@@ -120,11 +123,17 @@ func secretKey(sc *scenarios.Scenario, more []string) string {
 // and keys of known shapes.
 func (s *Spec) Redactor() *redact.Redactor { return secretsOf(s.Scenario, s.Secrets...) }
 
-// scoped hides from listings and searches what may not be read. What a call names
-// itself is judged before it is made.
-func scoped(ws workspace.Workspace, scope *guard.Scope) workspace.Workspace {
+// fileTools are the built-in tools over a workspace. Those that read do not show
+// what may not be read; what others name is judged before they are run.
+func fileTools(ws workspace.Workspace, scope *guard.Scope) []tool.Tool {
+	all := builtin.Tools(ws)
 	if ws == nil || !scope.HidesFiles() {
-		return ws
+		return all
 	}
-	return workspace.Showing(ws, scope.Shows)
+	for i, t := range builtin.Tools(workspace.Showing(ws, scope.Shows)) {
+		if t.Spec().Effect == event.Read {
+			all[i] = t
+		}
+	}
+	return all
 }

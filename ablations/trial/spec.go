@@ -140,9 +140,8 @@ func (s *Spec) tools(ws workspace.Workspace, wait bool) (*tool.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	ws = scoped(ws, rules.Scope)
 	live := map[string]tool.Tool{}
-	for _, t := range builtin.Tools(ws) {
+	for _, t := range fileTools(ws, rules.Scope) {
 		live[t.Spec().Name] = t
 	}
 	var list []tool.Tool

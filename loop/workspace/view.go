@@ -1,8 +1,10 @@
 package workspace
 
-// Showing is a workspace whose listings and walks leave out what shows refuses; of
-// a folder it is asked whether something below it may be shown. What is named is
-// read and written all the same.
+import "io/fs"
+
+// Showing is a workspace whose listings and walks leave out what shows refuses, and
+// which does not read it; of a folder it is asked whether something below it may be
+// shown.
 func Showing(ws Workspace, shows func(path string, dir bool) bool) Workspace {
 	return &view{ws, shows}
 }
@@ -22,6 +24,15 @@ func (v *view) List(path string) ([]Info, error) {
 		}
 	}
 	return out, err
+}
+
+// ReadFile implements Workspace. What a call names was judged by its path alone: it
+// may be a file where only a folder with something to show was allowed.
+func (v *view) ReadFile(path string, offset, limit int64) ([]byte, int64, error) {
+	if !v.shows(path, false) {
+		return nil, 0, &Error{Path: Abs(path), What: "may not be read", Err: fs.ErrPermission}
+	}
+	return v.Workspace.ReadFile(path, offset, limit)
 }
 
 // Walk implements Workspace.
