@@ -181,3 +181,23 @@ func TestNoFeedbackAtTheEnd(t *testing.T) {
 	wantLines(t, tr.sink.only("guard"), "guard acceptance enforce stop", "guard empty_response enforce correct")
 	wantLines(t, tr.sink.only("part feedback"))
 }
+
+// A nudge that comes with a cut result is said beside it: the one is a message, the
+// other what the model sees of the result.
+func TestNudgeBesideACutResult(t *testing.T) {
+	big := strings.Repeat("x", 30_000)
+	for change, mark := range map[string]string{"spill=enforce": "/workspace/.harness/spill/", "spill=off": "[result cut"} {
+		m := answers(calls("look"))
+		tr := newTrial(t, m, []tool.Tool{ok("look", event.Read, big)}, guard.ProfileDefault, change)
+		tr.deps.Spill = func(string, string) error { return nil }
+		tr.wantEnd(t, event.Stuck)
+		parts := m.asked[3].Parts
+		result, said := parts[len(parts)-2].Message, parts[len(parts)-1].Message
+		if result.Role != model.ToolRole || !strings.Contains(model.TextOf(result.Items), mark) || len(model.TextOf(result.Items)) >= len(big) {
+			t.Errorf("%s: the result is shown with %d bytes", change, len(model.TextOf(result.Items)))
+		}
+		if said.Role != model.User || model.TextOf(said.Items) == "" || len(tr.sink.only("part feedback")) != 1 {
+			t.Errorf("%s: after it the %s says %q; %d nudges", change, said.Role, model.TextOf(said.Items), len(tr.sink.only("part feedback")))
+		}
+	}
+}

@@ -25,7 +25,7 @@ var (
 
 // Under the race detector, which slows the loop down tenfold, and under -short a
 // twentieth of the turns is driven.
-const propertyShare = 20
+const propertyShare = 40
 
 // Over random models, tools, faults, limits, guards in random modes with random
 // parameters, cancellations and crashes: every request has one result, every
