@@ -122,8 +122,8 @@ func (r *run) authorise() {
 		if _, unknown := r.limbo[req.Digest]; unknown && req.Problem == event.NoProblem {
 			req.Problem, req.Detail = event.ProblemDenied, event.InLimbo
 		}
-		held := r.permit(req)
 		r.narrow(req)
+		held := r.permit(req)
 		r.emit(req)
 		r.tell(held)
 	}

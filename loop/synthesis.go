@@ -72,7 +72,7 @@ type spent struct {
 func (r *run) lastCall(timeout time.Duration) *model.Response {
 	req := r.request(r.cfg.s.Params, 0)
 	req.Purpose, req.Timeout = model.ForFinalSynthesis, timeout
-	r.emit(&event.Request{Head: r.head(), Req: req, Implied: true})
+	r.emit(r.asking(req))
 	if r.err != nil {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop"
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/model/cache"
 	modelfault "github.com/harnessbench/harnessbench/loop/model/fault"
 	"github.com/harnessbench/harnessbench/loop/tool"
 	"github.com/harnessbench/harnessbench/loop/workspace"
@@ -26,12 +27,14 @@ import (
 
 // setup is a case, its knobs turned.
 type setup struct {
-	dir   string
-	spec  trial.Spec
-	sc    scenarios.Scenario
-	model hostile
-	fault []modelfault.Fault
-	tools int // one in so many results is hostile
+	dir      string
+	spec     trial.Spec
+	sc       scenarios.Scenario
+	model    hostile
+	fault    []modelfault.Fault
+	fallback []string
+	store    *cache.Memory // nil = no response cache
+	tools    int           // one in so many results is hostile
 	// events after which the operator cancels; lines after which the session is cut
 	cancelAt, cutAt, offlineAt int
 }
@@ -81,6 +84,12 @@ func (c *setup) turnCase(name, value string) (err error) {
 		c.model.real, c.spec.Model = true, "fake/model"
 		price := new(pricing.Micro(3_000_000))
 		c.spec.Card = &trial.Card{Price: pricing.Price{Input: price, CacheRead: price, CacheWrite: price, Output: price}}
+		return nil
+	case "fallback":
+		c.fallback = strings.Split(value, "+")
+		return nil
+	case "cache":
+		c.store = cache.NewMemory()
 		return nil
 	case "wall":
 		l.Wall, err = time.ParseDuration(value)
@@ -144,7 +153,11 @@ func (c *setup) options(path string, w *witness, sum *tally, from *replayer.Resu
 	m := c.model
 	m.id = c.spec.Model
 	wrapped, err := modelfault.New(&m, modelfault.Options{Faults: c.fault, Seed: c.model.seed, Wait: m.real})
-	return trial.Options{Session: path, Sync: session.SyncNever, Temp: filepath.Dir(path), Watch: trial.Tee{w, sum}, Wall: time.Now,
+	var store cache.Store
+	if c.store != nil {
+		store = c.store
+	}
+	return trial.Options{Cache: store, Session: path, Sync: session.SyncNever, Temp: filepath.Dir(path), Watch: trial.Tee{w, sum}, Wall: time.Now,
 		Provider: func(string, uint64) (model.Model, error) { return wrapped, err },
 		Model:    func(model.Model) model.Model { return wrapped },
 		Drive: func(d *loop.Deps, h *session.Header, ws workspace.Workspace) error {
@@ -170,9 +183,24 @@ func (c *setup) run(sum *tally) error {
 	if c.model.real {
 		sum.count(&sum.real, 1)
 	}
+	for _, name := range c.fallback {
+		id := "sim/" + name
+		if c.model.real {
+			id = "fake/" + name
+			c.spec.FallbackCards = map[string]*trial.Card{"fake/weak": c.spec.Card, "fake/strong": c.spec.Card}
+		}
+		c.spec.Fallbacks = append(c.spec.Fallbacks, id)
+	}
 	whole, _, err := c.attempt("whole", 0, sum, nil)
 	if err != nil {
 		return err
+	}
+	if c.store != nil {
+		c.store = c.store.Reopen()
+		if _, _, err := c.attempt("cached", 0, sum, nil); err != nil {
+			return fmt.Errorf("with what the first run left in the cache: %w", err)
+		}
+		c.store = nil // what goes on from here is compared with a session without hits
 	}
 	if c.cancelAt > 0 {
 		if err := c.cancelled(whole, sum); err != nil {
@@ -225,6 +253,9 @@ func (c *setup) attempt(name string, cancelAt int, sum *tally, from *replayer.Re
 	}
 	if whole, err = os.ReadFile(path); err != nil {
 		return nil, "", err
+	}
+	if bytes.Contains(whole, []byte(someKey)) {
+		return nil, "", errors.New("a secret is in the session")
 	}
 	return whole, path, c.exact(path)
 }

@@ -21,6 +21,8 @@ import (
 //	GUARD=MODE, GUARD.PARAM=VALUE    as suites spell them
 //	world=N                          scenario: files, tools and their faults, checks, permissions, seals
 //	case.turns, calls, tokens, window, max_tokens, micro_usd, wall   the scenario's limits
+//	case.fallback=A+B                models for fallback
+//	case.cache=filled                it is run again with a response cache that the first run filled
 //	case.clock=real                  the model takes real time (within a synctest bubble)
 //	case.cancel=N                    the operator cancels after N events; the session is resumed
 //	case.cut=N                       the finished session is cut after N lines and resumed
@@ -78,6 +80,8 @@ func drawKnobs(seed uint64) knobs {
 		add(1, "case.offline", 4+rnd.IntN(60))
 	}
 	add(20, "case.clock", "real")
+	add(3, "case.fallback", "weak+strong+weak")
+	add(6, "case.cache", "filled")
 	return k
 }
 
@@ -213,6 +217,13 @@ func worldText(n int) string {
 	if rnd.IntN(3) == 0 {
 		fmt.Fprintf(&b, "permissions: {read: [%s], write: [%s], deny: [%s]}\n", strings.Join(some("'**'", "a.txt", "'sub/**'"), ", "),
 			strings.Join(some("out.txt", "'sub/**'"), ", "), strings.Join(some("'sealed/**'", "put.txt"), ", "))
+	}
+	if rnd.IntN(2) == 0 {
+		fmt.Fprintf(&b, "approvals: [{tool: %s, decide: %s, takes: %s, reason: because}, {tool: write_file, when: {path: 'out'}, decide: %s, takes: 15m}]\n",
+			[]string{"pay", "put"}[rnd.IntN(2)], []string{"allow", "deny", "expire"}[rnd.IntN(3)], []string{"30s", "9m", "2h"}[rnd.IntN(3)], []string{"allow", "deny"}[rnd.IntN(2)])
+	}
+	if rnd.IntN(2) == 0 {
+		b.WriteString("user: {script: [{when: 'done', say: 'And the other file?'}, {say: 'My key is " + someKey + "'}]}\n")
 	}
 	b.WriteString("graders: [{type: file_exists, path: out.txt}]\ngenerate: [{path: big.log, lines: ")
 	b.WriteString([]string{"700", "90", "90", "90", "90", "90", "90", "90"}[n%8] + ", line: 'é {n:6} {hex:24}', seed: 3}]\n") // a large file is a blob of its own
