@@ -12,9 +12,9 @@ import (
 func TestExamples(t *testing.T) {
 	t.Setenv("GITHUB_ACTIONS", "") // no summaries of these runs
 	for name, want := range map[string]string{
-		"my-suite.yaml": "12 scenarios + 1 tagged harms x 2 models x 4 arms x 2 repetitions = 208 trials",
+		"my-suite.yaml": "5 scenarios x 2 models x 4 arms x 2 repetitions = 80 trials",
 		"gates.yaml":    "all of 10 gates hold",
-		"my-note":       "1 scenario x 2 models x 13 arms x 5 repetitions = 130 trials",
+		"my-note":       "1 scenario x 2 models x 14 arms x 5 repetitions = 140 trials",
 	} {
 		out := filepath.Join(t.TempDir(), "run")
 		var stdout, stderr bytes.Buffer

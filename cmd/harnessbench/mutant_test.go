@@ -22,7 +22,7 @@ const corpusGood = "../../testdata/corpus/good"
 var loopMutants = []string{"loop_order_of_stops", "loop_dropped_feedback", "loop_retry_budget"}
 
 // always are guards whose mutant changes every firing.
-var always = []string{"stuck", "monotony", "dedupe", "result_ceiling", "tool_deadline", "budget_notice", "goal_reminder"}
+var always = []string{"stuck", "monotony", "dedupe", "result_ceiling", "tool_deadline", "goal_reminder"}
 
 // TestMutantsDiverge builds the program with a wrong decision in each guard and
 // three in the loop (build tag mutants, one of them chosen by

@@ -107,7 +107,7 @@ func TestStarterOverTheWire(t *testing.T) {
 					t.Errorf("%s\n  in process    %s\n  over the wire %s", k, want[k], got[k])
 				}
 			}
-			if len(got) != len(want) || len(want) != 312 {
+			if len(got) != len(want) || len(want) != 336 {
 				t.Errorf("%d trials over the wire, %d in process", len(got), len(want))
 			}
 			if text, _ := try(t, 0, "replay", "-q", out); !strings.Contains(text, fmt.Sprintf("EXACT %d", len(want))) {

@@ -38,6 +38,7 @@ func recipes() []recipe {
 	good := func(name, about string, make func(t testing.TB, path string)) {
 		out = append(out, recipe{"good/" + name + ".session.jsonl", about, replayer.Exact, make})
 	}
+	packed := func() { out[len(out)-1].file += ".zst" }
 	standard, none := guard.MustProfile(guard.ProfileDefault), guard.MustProfile(guard.ProfileNone)
 	// Every embedded scenario but the large ones, as a weak model does it.
 	for _, id := range []string{"chat-answer", "flaky-endpoint", "retry-trap"} {
@@ -47,18 +48,36 @@ func recipes() []recipe {
 		good("none-"+id, "embedded scenario "+id+", weak model, no guards", func(t testing.TB, path string) { embedded(t, path, id, "sim/weak", none) })
 	}
 	for _, g := range guard.Names() {
-		if trap := traps[g]; trap != "" {
-			good("trap-"+g, g+" fires for its trap model", func(t testing.TB, path string) { embedded(t, path, trap, "sim/trap-"+g, standard) })
+		if trap := orElse(traps[g], longTraps[g]); trap != "" {
+			set := standard
+			if guard.Table[guard.Lookup(g)].Mode == guard.Off {
+				set = with(standard, g, "", string(guard.Enforce))
+			}
+			good("trap-"+g, g+" fires for its trap model", func(t testing.TB, path string) { embedded(t, path, trap, "sim/trap-"+g, set) })
+			small := traps[g] != ""
+			if !small {
+				packed()
+			}
+			if guard.Table[guard.Lookup(g)].Stays {
+				continue
+			}
 			good("shadow-"+g, g+" fires in shadow", func(t testing.TB, path string) {
 				embedded(t, path, trap, "sim/trap-"+g, with(standard, g, "", string(guard.Shadow)))
 			})
+			if !small {
+				packed()
+			}
 		}
 	}
+	good("approval-denied", "an operation that the approver refuses", func(t testing.TB, path string) {
+		embedded(t, path, "refund-in-full", "sim/trap-scope", with(standard, "approval", "", string(guard.Enforce)))
+	})
+	packed()
 	for _, s := range shops() {
 		good(s.name, s.about, s.shopTrial.record)
 	}
 	good("packed", "compressed with Zstandard", func(t testing.TB, path string) { embedded(t, path, "flaky-endpoint", "sim/strong", standard) })
-	out[len(out)-1].file += ".zst"
+	packed()
 	out = append(out, recipe{"good/older.session.jsonl", "recorded before the guard unknown_tool existed", replayer.Exact, older},
 		recipe{"good/wire.session.jsonl", "recorded traffic of a client: two lanes, a retried call, an auxiliary call", replayer.Noop, traffic})
 	return append(out, wrongs()...)
@@ -68,6 +87,14 @@ func recipes() []recipe {
 var traps = map[string]string{
 	"tool_deadline": "hang-tool", "acceptance": "chat-answer", "retry": "flaky-endpoint",
 	"truncated_empty": "truncated-empty", "empty_response": "blank-answer", "unknown_tool": "wrong-tool",
+}
+
+// longTraps likewise; they are kept compressed.
+var longTraps = map[string]string{
+	"monotony": "grep-blinkers", "no_progress": "locked-period", "dedupe": "manual-again", "final_synthesis": "last-page", "seals": "sealed-test",
+	"fallback": "dead-endpoint", "context_overflow": "window-is-smaller", "argument_repair": "fenced-arguments", "compaction": "client-interview",
+	"budget_notice": "polish-first", "goal_reminder": "five-dashboards", "scope": "payments-detour", "approval": "refund-in-full",
+	"redaction": "settings-tour", "parallel_tools": "nine-depots", "response_cache": "asked-before",
 }
 
 // named is a shop trial of the corpus.

@@ -171,7 +171,7 @@ func embedded(t testing.TB, path, scenario, modelID string, set guard.Settings) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := trial.Spec{Scenario: sc, Model: modelID, Arm: "corpus", Guards: set, Seed: 1}
+	spec := trial.Spec{Scenario: sc, Model: modelID, Arm: "corpus", Guards: set, Seed: 1, Fallbacks: scenarios.FallbackModels}
 	if _, err := trial.Run(context.Background(), spec, trial.Options{Session: path, Sync: session.SyncNever, Temp: t.TempDir()}); err != nil {
 		t.Fatal(err)
 	}
