@@ -107,6 +107,9 @@ func (r *run) wave(from int, failed bool, s *side) (next int, fails bool) {
 	if r.err != nil {
 		return next, failed
 	}
+	for k := range air {
+		air[k].op.Upto = next
+	}
 	r.fly(air, cancel)
 	for k := range air {
 		fails = fails || cancel && broke(&air[k].o)
