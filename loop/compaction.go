@@ -50,24 +50,31 @@ func (r *run) makeRoom() {
 }
 
 // overflowed answers a refusal of the request's size: compact, and ask again. It
-// reports whether that was done.
-func (r *run) overflowed(e *model.Error, attempt, used int) bool {
+// reports whether that was done. id is the model that refused.
+func (r *run) overflowed(id string, e *model.Error, attempt, used int) bool {
 	c := r.refusal(e, used)
 	if c == nil || c.mode != guard.Enforce {
 		return false
 	}
-	r.charge(r.cfg.s.Params.Model, e.Usage)
+	r.charge(id, e.Usage)
 	r.emit(&event.Attempt{Head: r.head(), N: attempt, Err: e, Took: e.Elapsed, Again: true})
+	r.cacheSaid("", e.CacheFailed, id)
 	c.do()
 	return true
 }
 
-// wouldAsk records, after a refusal that ends the session, that context_overflow
-// in shadow would have asked again.
-func (r *run) wouldAsk(e *model.Error, used int) {
-	if c := r.refusal(e, used); c != nil && c.mode == guard.Shadow {
-		c.do()
+// wouldAsk records, after a refusal that ends the session or turns to another
+// model, that context_overflow in shadow would have asked again, and reports
+// whether it would. The account stays that of the conversation as it is.
+func (r *run) wouldAsk(e *model.Error, used int) bool {
+	c := r.refusal(e, used)
+	if c == nil || c.mode != guard.Shadow {
+		return false
 	}
+	asIf := *c.book
+	c.book = &asIf
+	c.do()
+	return true
 }
 
 // refusal is the compaction that answers a refusal; nil where it is none, the
@@ -224,6 +231,7 @@ func (c *compaction) summary(plan *prompt.Plan, resp *model.Response, merr *mode
 		c.failed = errName(merr)
 		c.charge(c.cfg.s.Params.Model, merr.Usage)
 		c.emit(&event.Attempt{Head: c.head(), N: c.room.again, Err: merr, Took: merr.Elapsed})
+		c.cacheSaid("", merr.CacheFailed, c.cfg.s.Params.Model)
 		if merr.Kind == model.ErrCancelled {
 			c.fail(event.CancelledRun, "cancelled")
 		}
@@ -244,9 +252,11 @@ func (c *compaction) summary(plan *prompt.Plan, resp *model.Response, merr *mode
 	cost := c.charge(resp.Model, resp.Usage)
 	if c.failed != "" {
 		c.emit(&event.Attempt{Head: c.head(), N: c.room.again, Resp: resp, Took: resp.Elapsed})
+		c.cacheSaid(resp.Cache, resp.CacheFailed, resp.Model)
 		return nil
 	}
 	part := model.NewMessagePart(model.Message{Role: model.Assistant, Items: resp.Items})
 	c.emit(&event.Response{Head: c.head(), Resp: resp, Part: part, Took: resp.Elapsed, Cost: cost})
+	c.cacheSaid(resp.Cache, resp.CacheFailed, resp.Model)
 	return note
 }

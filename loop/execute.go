@@ -35,6 +35,7 @@ func (r *run) timed(req *event.ToolRequest, op *tool.Op) outcome {
 	}
 	o.Took, o.want = lapse(start, o.Took, op.Deadline)
 	r.judge(req, &o)
+	r.inLimbo(req, &o)
 	return o
 }
 
@@ -55,17 +56,17 @@ func (r *run) judge(req *event.ToolRequest, o *outcome) {
 		}
 		o.Text += ": whether it took effect is unknown"
 	}
-	if o.Outcome == event.UnknownOutcome {
-		r.inLimbo(req.Digest)
-	}
 }
 
 // inLimbo remembers an operation of which nobody knows whether it took effect.
-func (r *run) inLimbo(op model.Digest) {
+func (r *run) inLimbo(req *event.ToolRequest, o *outcome) {
+	if o.Outcome != event.UnknownOutcome {
+		return
+	}
 	if r.limbo == nil {
 		r.limbo = map[model.Digest]struct{}{}
 	}
-	r.limbo[op] = struct{}{}
+	r.limbo[req.Digest] = struct{}{}
 }
 
 // result records the terminal result of call i, lets the guards rewrite what the

@@ -235,3 +235,36 @@ func TestFreezeHoldsFallbacksAgainstModels(t *testing.T) {
 		t.Error(cfg.JSON())
 	}
 }
+
+// A refusal by a fallback model is billed at that model's price, and what
+// context_overflow in shadow would have done changes no account that compaction in
+// force works on, though the session goes on with another model.
+func TestFallbackAfterARefusal(t *testing.T) {
+	for _, mode := range []string{"enforce", "shadow", "off"} {
+		turn := 0
+		m := byModel(func(id string, n int) (*model.Response, error) {
+			switch {
+			case turn == 6 && id != "m/c":
+				return nil, overflow()
+			case turn == 20:
+				return unbilled(say("done")), nil
+			}
+			turn++
+			return unbilled(calls(fmt.Sprintf(`read {"n":%d}`, turn))), nil
+		})
+		tr := newTrial(t, m, []tool.Tool{pages(800)}, guard.ProfileNone, "fallback=enforce", "compaction=enforce", "compaction.summary=0", "context_overflow="+mode)
+		tr.Models, tr.Params.Model, tr.Window = []string{"m/a", "m/b", "m/c"}, "m/a", 3000
+		tr.wantEnd(t, event.Completed)
+		for i := range m.asked {
+			checkChat(t, m.asked[i].Parts)
+		}
+		size, last := 0, m.asked[len(m.asked)-1].Parts
+		for _, p := range last {
+			size += p.Size
+		}
+		if size > 4*3000 {
+			t.Errorf("%s: the last request has %d bytes", mode, size)
+		}
+		t.Log(mode, size, whoWasAsked(m), tr.sink.only("guard"))
+	}
+}

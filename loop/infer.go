@@ -39,14 +39,16 @@ func (r *run) infer() {
 		switch {
 		case r.err != nil:
 			return
-		case merr != nil && r.overflowed(merr, attempt, shrunk):
+		case merr != nil && r.overflowed(params.Model, merr, attempt, shrunk):
 			shrunk++
 		case merr != nil:
 			errs++
 			if next := r.retry(params.Model, attempt, errs, merr, allowed.Budget); next != "" {
 				params, errs = r.paramsFor(next, params), 0
 			}
-			r.wouldAsk(merr, shrunk)
+			if r.wouldAsk(merr, shrunk) {
+				shrunk++
+			}
 		default:
 			bigger, again, fired := r.truncatedEmpty(dropped, params, resp)
 			if !again {

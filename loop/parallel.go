@@ -107,6 +107,9 @@ func (r *run) wave(from int, failed bool, s *side) (next int, fails bool) {
 	if r.err != nil {
 		return next, failed
 	}
+	for k := range air {
+		air[k].op.Upto = next
+	}
 	r.fly(air, cancel)
 	for k := range air {
 		fails = fails || cancel && broke(&air[k].o)
@@ -151,6 +154,7 @@ func (r *run) fly(air []flight, cancel bool) {
 	}
 	var longest, sum time.Duration
 	for k := range air {
+		r.inLimbo(&r.batch[air[k].i], &air[k].o) // what a sibling cancelled is judged by that
 		longest, sum = max(longest, air[k].o.Took), sum+air[k].o.Took
 	}
 	if mutant.Is("parallel_tools") {
@@ -205,7 +209,6 @@ func (r *run) cutShort(air []flight) {
 		o.want, o.Outcome, o.Text = o.Took, event.Cancelled, event.CutShort
 		if req.Effect != event.Read {
 			o.Outcome, o.Text = event.UnknownOutcome, event.CutShort+": whether it took effect is unknown"
-			r.inLimbo(req.Digest)
 		}
 	}
 }

@@ -280,3 +280,19 @@ func TestDuplicateIDsKeepTheirResults(t *testing.T) {
 		}
 	}
 }
+
+// A read that was cut off because a sibling failed is cancelled, whatever it would
+// have said: it may be made again.
+func TestCutReadIsNotInLimbo(t *testing.T) {
+	odd := newTool("odd", event.Read, func(context.Context, *tool.Op) tool.Result {
+		return tool.Result{Outcome: event.UnknownOutcome, Text: "who knows", Took: time.Minute}
+	})
+	m := answers(calls(`look {"t":10,"f":1}`, "odd"), calls("odd"), say("done"))
+	tr := newTrial(t, m, []tool.Tool{lasting("look", event.Read, false), odd}, guard.ProfileDefault, "parallel_tools.cancel=1")
+	tr.wantEnd(t, event.Completed)
+	var got []string
+	for _, r := range eventsOf[*event.ToolResult](tr.sink) {
+		got = append(got, string(r.Outcome))
+	}
+	wantLines(t, got, "tool_error", "cancelled", "unknown_outcome")
+}

@@ -85,6 +85,7 @@ func (r *run) lastCall(timeout time.Duration) *model.Response {
 	if merr != nil {
 		r.charge(req.Params.Model, merr.Usage)
 		r.emit(&event.Attempt{Head: r.head(), Err: merr, Took: merr.Elapsed})
+		r.cacheSaid("", merr.CacheFailed, req.Params.Model)
 	}
 	return resp
 }
@@ -108,6 +109,7 @@ func (r *run) takeLast(resp *model.Response) {
 	ev := &event.Response{Head: r.head(), Resp: resp, Part: part, Took: resp.Elapsed}
 	ev.Cost = r.charge(resp.Model, resp.Usage)
 	r.emit(ev)
+	r.cacheSaid(resp.Cache, resp.CacheFailed, resp.Model)
 	if calls > 0 {
 		r.emit(&event.Anomaly{Head: r.head(), What: fmt.Sprintf("%d tool calls in the final answer, for which no tools were offered; they are not run", calls)})
 	}

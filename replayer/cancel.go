@@ -31,7 +31,7 @@ func (r *replay) foreseeCancel(passed session.Type) {
 	default:
 		return
 	}
-	if r.tape.cancelled(0, r.driven == nil) {
+	if r.tape.cancelled(0, 0, r.driven == nil) {
 		r.cancel()
 	}
 }
@@ -47,8 +47,9 @@ const maxLook = 4096
 // the recording makes no call any more, ends in this turn and gives no other reason
 // for that than a cancellation. A footer that says what no loop says is no other
 // reason: then it is the footer that differs, and not a line before it. One that is
-// missing is none if unfinished says so.
-func (t *tape) cancelled(from int, unfinished bool) bool {
+// missing is none if unfinished says so. The calls of a batch before number upto
+// were begun already.
+func (t *tape) cancelled(from, upto int, unfinished bool) bool {
 	closed := false
 	for i := from; i < maxLook; i++ {
 		l, err := t.look(i)
@@ -60,7 +61,7 @@ func (t *tape) cancelled(from int, unfinished bool) bool {
 		case l.Type == session.TypeState:
 			closed = true
 		case l.Type == session.TypeToolResult:
-			if res, err := l.ToolResult(); err == nil && !notRun(res) {
+			if res, err := l.ToolResult(); err == nil && res.Index >= upto && !notRun(res) {
 				return false
 			}
 		case l.Type == session.TypeFooter:

@@ -194,8 +194,9 @@ func (r *replay) result(ctx context.Context, op *tool.Op) (res tool.Result, ok b
 	if again {
 		return r.repeat(ctx, op, &out), true
 	}
-	// A tool may say so without the operator, and so does a sibling that failed.
-	if rec.Outcome == event.Cancelled && rec.Text != event.CutShort && r.tape.cancelled(1, false) {
+	// A tool may say so without the operator, and so does a sibling that failed. The
+	// calls that ran at once have results of their own, whatever cancelled this one.
+	if rec.Outcome == event.Cancelled && rec.Text != event.CutShort && r.tape.cancelled(1, op.Upto, false) {
 		r.cancel()
 	}
 	return out, true

@@ -5,12 +5,16 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/recorder/session"
+	"github.com/harnessbench/harnessbench/replayer"
 	"github.com/harnessbench/harnessbench/scenarios"
 )
 
@@ -109,7 +113,7 @@ func TestRandomWaves(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 9))
 		changes := []string{fmt.Sprintf("parallel_tools.most=%d", 1+rnd.IntN(5)), fmt.Sprintf("parallel_tools.cancel=%d", rnd.IntN(2)),
 			"parallel_tools=" + []string{"enforce", "enforce", "enforce", "shadow"}[rnd.IntN(4)], "tool_deadline.per_call=" + []string{"1s", "2s", "30s"}[rnd.IntN(3)],
-			fmt.Sprintf("limits.calls=%d", 3+rnd.IntN(40)), "no_progress=" + string([]guard.Mode{guard.Off, guard.Enforce}[rnd.IntN(2)])}
+			fmt.Sprintf("limits.calls=%d", 3+rnd.IntN(40)), "no_progress=" + string([]guard.Mode{guard.Off, guard.Enforce}[rnd.IntN(2)]), "budget_notice=enforce"}
 		spec := trial.Spec{Scenario: sc, Model: "sim/oracle", Arm: "default", Guards: guarded(t, changes...), Seed: seed}
 		odd := func(m model.Model) model.Model { return drawn{m, seed} }
 		whole, lines := recordedBy(t, spec, trial.Options{Model: odd})
@@ -124,6 +128,13 @@ func TestRandomWaves(t *testing.T) {
 				t.Errorf("seed %d, %v: resumed at line %d: the session differs", seed, changes, n)
 			}
 			exact(t, &spec, got)
+		}
+		for n := 8; n < len(lines)-1; n += 3 { // driven on without tools: cancelled, in a wave too
+			path := filepath.Join(t.TempDir(), "cut"+session.Suffix)
+			if err := os.WriteFile(path, bytes.Join(lines[:n], nil), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			drive(t, path, replayer.DriveOptions{})
 		}
 		if t.Failed() {
 			t.Fatalf("seed %d, %v\n%s", seed, changes, whole)

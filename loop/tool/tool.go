@@ -34,8 +34,8 @@ type Op struct {
 	Args     string        // canonical JSON
 	Deadline time.Duration // 0 = none
 	// Wave, from 1, is equal for the calls of a batch that run at once; 0 = it runs
-	// alone.
-	Wave int
+	// alone. Upto is the first call of the batch behind them.
+	Wave, Upto int
 }
 
 // Result is what running an operation gave.
