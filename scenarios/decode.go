@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"sort"
@@ -255,6 +256,7 @@ func (s *Scenario) decode(file string, data []byte) error {
 	if err := strictyaml.Decode(n, &f); err != nil {
 		return err
 	}
+	s.node = n
 	if !idPattern.MatchString(f.ID) {
 		return n.Get("id").Errorf("use lower-case letters, digits and -, at most 64", "%.80q is no id", f.ID)
 	}
@@ -282,16 +284,16 @@ func (s *Scenario) names(f *scenarioFile) error {
 	}{{"tags", f.Tags}, {"stresses", f.Stresses}, {"controls", f.Controls}} {
 		for i, name := range list.names {
 			if !namePattern.MatchString(name) {
-				return f.Pos.Errorf("use lower-case letters, digits and _", "%s: %.60q is no name", list.what, name)
+				return s.At(list.what, i).Errorf("use lower-case letters, digits and _", "%s: %.60q is no name", list.what, name)
 			}
 			if slices.Contains(list.names[:i], name) {
-				return f.Pos.Errorf("remove one of the two", "%s: %q is there twice", list.what, name)
+				return s.At(list.what, i).Errorf("remove one of the two", "%s: %q is there twice", list.what, name)
 			}
 		}
 	}
-	for _, g := range f.Stresses {
+	for i, g := range f.Stresses {
 		if slices.Contains(f.Controls, g) {
-			return f.Pos.Errorf("remove it from one", "guard %q cannot be stressed and controlled", g)
+			return s.At("stresses", i).Errorf("remove it from one", "guard %q cannot be stressed and controlled", g)
 		}
 	}
 	return nil
@@ -376,9 +378,9 @@ func (s *Scenario) rest(f *scenarioFile) error {
 	if p.Network != "none" && p.Network != "any" {
 		return p.Pos.Errorf("use none or any", "network %.40q is not known", p.Network)
 	}
-	for _, g := range f.Seals {
-		if !doublestar.ValidatePattern(g) || g == "" || g[0] == '/' {
-			return f.Pos.Errorf("write it like tests/**, relative to the workspace", "seals: %.80q is no glob", g)
+	for i, g := range f.Seals {
+		if !doublestar.ValidatePattern(g) || g == "" || g[0] == '/' || path.Clean(g) != g || strings.HasPrefix(g, "../") {
+			return s.At("seals", i).Errorf("write it like tests/**, relative to the workspace", "seals: %.80q is no glob", g)
 		}
 	}
 	s.Permissions = Permissions{p.Read, p.Write, p.Deny, p.Commands, p.Network}
@@ -389,7 +391,7 @@ func (s *Scenario) rest(f *scenarioFile) error {
 		s.User = append(s.User, Utterance{string(u.When), u.Say})
 	}
 	if f.Cache != "" && f.Cache != CacheWarm && f.Cache != CacheOther {
-		return f.Pos.Errorf("use "+CacheWarm+" or "+CacheOther, "cache: %.40q is not known", f.Cache)
+		return s.At("cache").Errorf("use "+CacheWarm+" or "+CacheOther, "cache: %.40q is not known", f.Cache)
 	}
 	s.Cache = f.Cache
 	s.Lint = Lint{f.Lint.Oracle, f.Lint.Noop, f.Lint.Spam}

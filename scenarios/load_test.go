@@ -64,7 +64,7 @@ func TestLoadWhole(t *testing.T) {
 		Lint:        Lint{"pass", "fail", "pass"},
 		Oracle:      []byte("rules: []\n"), OracleName: "testdata/whole.txtar/oracle.yaml", Source: "testdata/whole.txtar",
 	}
-	opts := cmp.Options{cmpopts.IgnoreFields(Scenario{}, "Digest", "Acceptance", "Graders"), cmpopts.IgnoreTypes(strictyaml.Pos{})}
+	opts := cmp.Options{cmpopts.IgnoreFields(Scenario{}, "Digest", "Acceptance", "Graders"), cmpopts.IgnoreUnexported(Scenario{}), cmpopts.IgnoreTypes(strictyaml.Pos{})}
 	if d := cmp.Diff(want, s, opts); d != "" {
 		t.Error(d)
 	}
@@ -128,7 +128,7 @@ func TestDigest(t *testing.T) {
 	}
 	one := load(t)(LoadTxtar("a", data))
 	for _, other := range []*Scenario{load(t)(Load(dir)), load(t)(LoadFS(mem, "b"))} {
-		opts := cmp.Options{cmpopts.IgnoreFields(Scenario{}, "Source", "OracleName", "Acceptance", "Graders"), cmpopts.IgnoreTypes(strictyaml.Pos{})}
+		opts := cmp.Options{cmpopts.IgnoreFields(Scenario{}, "Source", "OracleName", "Acceptance", "Graders"), cmpopts.IgnoreUnexported(Scenario{}), cmpopts.IgnoreTypes(strictyaml.Pos{})}
 		if d := cmp.Diff(one, other, opts); d != "" {
 			t.Error(d)
 		}

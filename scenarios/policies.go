@@ -49,9 +49,9 @@ func (s *Scenario) approvals(f *scenarioFile) error {
 		}
 		s.Approvals = append(s.Approvals, out)
 	}
-	for _, x := range f.Secrets {
+	for i, x := range f.Secrets {
 		if len(x) < minSecret {
-			return f.Pos.Errorf("take a longer one", "a declared secret has %d bytes, it needs %d", len(x), minSecret)
+			return s.At("secrets", i).Errorf("take a longer one", "a declared secret has %d bytes, it needs %d", len(x), minSecret)
 		}
 	}
 	s.Secrets = f.Secrets

@@ -42,6 +42,34 @@ type Scenario struct {
 
 	Source string // the folder or archive it was read from, for messages
 	Digest string // SHA-256 over names and contents of all files, hex
+
+	node *strictyaml.Node // scenario.yaml, for At
+}
+
+// At is the place in scenario.yaml of what keys (string) and entries of lists (int,
+// from 0) lead to; of as much of it as is there.
+func (s *Scenario) At(keys ...any) strictyaml.Pos {
+	n := s.node
+	if n == nil {
+		return strictyaml.Pos{File: s.Source}
+	}
+	for _, k := range keys {
+		next := n
+		switch k := k.(type) {
+		case string:
+			next = n.Get(k)
+		case int:
+			if n.Kind != strictyaml.List || k >= len(n.Items) {
+				return n.Pos
+			}
+			next = n.Items[k]
+		}
+		if next == nil {
+			break
+		}
+		n = next
+	}
+	return n.Pos
 }
 
 // Tagged reports whether the scenario has a tag.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/loop/guard"
 	"github.com/harnessbench/harnessbench/loop/model/sim"
 	"github.com/harnessbench/harnessbench/scenarios"
@@ -15,7 +16,7 @@ import (
 
 // Finding is one thing that was checked.
 type Finding struct {
-	Check   string // oracle, noop, spam, harms, graders, stable, stresses, controls, hurts, confined, guards
+	Check   string // oracle, noop, spam, harms, graders, stable, stresses, controls, hurts, confined
 	Subject string // the guard or the model that it is about
 	OK      bool
 	Detail  string // what was found; when not OK, what to look at
@@ -47,6 +48,11 @@ func All(ctx context.Context, list []*scenarios.Scenario, o Options) ([]*Report,
 	n := o.Concurrency
 	if n <= 0 {
 		n = runtime.GOMAXPROCS(0)
+	}
+	for _, sc := range list { // in the order of the list: which error comes is no matter of luck
+		if err := sound(sc); err != nil {
+			return nil, err
+		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -87,17 +93,18 @@ func All(ctx context.Context, list []*scenarios.Scenario, o Options) ([]*Report,
 }
 
 // Scenario checks one scenario. The error is not nil only where the checks could
-// not be made: the machine failed, or ctx ended.
+// not be made: the scenario names what is not there, the machine failed, or ctx
+// ended.
 func Scenario(ctx context.Context, sc *scenarios.Scenario, o Options) (*Report, error) {
+	if err := sound(sc); err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp(o.Temp, "check-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	c := &checker{ctx: ctx, sc: sc, dir: dir, report: &Report{Scenario: sc}, ran: map[string]*result{}}
-	if !c.known() {
-		return c.report, nil
-	}
 	steps := []func() error{c.lint, c.harms, c.graders, c.stresses, c.controls, c.hurts, c.confined}
 	if err := c.begin(); err != nil {
 		return nil, err
@@ -124,28 +131,53 @@ func (c *checker) found(check, subject string, ok bool, format string, args ...a
 	c.report.Findings = append(c.report.Findings, Finding{check, subject, ok, fmt.Sprintf(format, args...)})
 }
 
-// known refuses names of guards that are none, before anything is run.
-func (c *checker) known() bool {
-	ok := true
-	names := slices.Concat(c.sc.Stresses, c.sc.Controls)
-	for _, h := range c.sc.Hurts {
-		names = append(names, h.Guard)
-		_, err := badly(h)
-		if _, there := sim.Lookup(h.Model); err == nil && h.Model != "" && !there {
-			err = fmt.Errorf("no simulated model %q; see: harnessbench models", h.Model)
-		}
-		if err != nil && guard.Lookup(h.Guard) >= 0 {
-			c.found("hurts", h.Guard, false, "%s: %v", h.Pos.String(), err)
-			ok = false
+// sound refuses what a scenario names that is not there: guards, their parameters,
+// models, tools, permissions, and what is wrong with its script. Nothing is run.
+func sound(sc *scenarios.Scenario) error {
+	for _, l := range []struct {
+		key   string
+		names []string
+	}{{"stresses", sc.Stresses}, {"controls", sc.Controls}} {
+		for i, name := range l.names {
+			if guard.Lookup(name) < 0 {
+				return sc.At(l.key, i).Errorf("see: harnessbench guards", "there is no guard %q", name)
+			}
 		}
 	}
-	for _, name := range names {
-		if guard.Lookup(name) < 0 {
-			c.found("guards", name, false, "there is no guard of this name; see: harnessbench guards")
-			ok = false
+	for i := range sc.Hurts {
+		if err := soundHurt(sc, i); err != nil {
+			return err
 		}
 	}
-	return ok
+	spec := trial.Spec{Scenario: sc, Model: oracle, Guards: standard()}
+	if _, err := spec.Settings(); err != nil {
+		return err
+	}
+	_, err := trial.Simulated(sc, oracle, 0)
+	return err
+}
+
+func soundHurt(sc *scenarios.Scenario, i int) error {
+	h, at := &sc.Hurts[i], sc.At("hurts", i)
+	if guard.Lookup(h.Guard) < 0 {
+		return sc.At("hurts", i, "guard").Errorf("see: harnessbench guards", "there is no guard %q", h.Guard)
+	}
+	if _, err := badly(*h); err != nil {
+		return at.Errorf("see: harnessbench guards "+h.Guard, "hurts: %v", err)
+	}
+	if len(h.Fallback) > 0 && h.Guard != "fallback" {
+		return sc.At("hurts", i, "fallback").Errorf("remove it", "hurts: fallback is for the guard fallback, not %s", h.Guard)
+	}
+	for k, name := range append([]string{h.Model}, h.Fallback...) {
+		at := at
+		if k > 0 {
+			at = sc.At("hurts", i, "fallback", k-1)
+		}
+		if _, there := sim.Lookup(name); name != "" && !there || name == "" && k > 0 {
+			return at.Errorf("see: harnessbench models", "hurts: no simulated model %q", name)
+		}
+	}
+	return nil
 }
 
 // standard are the settings of the profile default.

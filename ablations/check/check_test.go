@@ -54,9 +54,6 @@ func TestScenario(t *testing.T) {
 		{"hurts not", "turns: 1}", "turns: 20}", "hurts limits: pass instead of pass (ended completed)"},
 		{"hurts tokens", "turns: 1}}", "turns: 20}, by: tokens}", "tokens instead of"},
 		{"hurts time", "per_call: 1ms}, by: fail", "per_call: 60s}, by: time", "hurts tool_deadline: 3.721s instead of 3.721s"},
-		{"unknown guard", "stresses: [acceptance]", "stresses: [acceptanc]", "guards acceptanc: there is no guard of this name"},
-		{"unknown parameter", "turns: 1", "turn: 1", `hurts limits: t/scenario.yaml:6:`},
-		{"unknown model", "turns: 1}}", "turns: 1}, model: sim/perfect}", `hurts limits: t/scenario.yaml:6:9: no simulated model "sim/perfect"`},
 		{"no oracle", "-- oracle.yaml --", "-- workspace/oracle.txt --", "oracle sim/oracle: there is no oracle.yaml"},
 		{"harms nobody", "controls: [spill]", "tags: [harms]", "harms acceptance: pass under the profile default, wanted fail"},
 	} {
@@ -81,6 +78,44 @@ func TestScenario(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, wrong, c.wrong)
 		case c.wrong == "" && (r.Trials < 10 || len(r.Findings) < 10):
 			t.Errorf("%s: %d trials, %d findings", c.name, r.Trials, len(r.Findings))
+		}
+	}
+}
+
+// What a scenario names and is not there is an error with its place, before
+// anything is run.
+func TestWrong(t *testing.T) {
+	for _, c := range []struct{ from, to, want string }{
+		{"stresses: [acceptance]", "stresses: [seals, acceptanc]", `t/scenario.yaml:4:19: there is no guard "acceptanc"; see: harnessbench guards`},
+		{"controls: [spill]", "controls: [spil]", `t/scenario.yaml:5:12: there is no guard "spil"; see: harnessbench guards`},
+		{"guard: limits", "guard: limit", `t/scenario.yaml:6:17: there is no guard "limit"; see: harnessbench guards`},
+		{"turns: 1}", "turn: 1}", `t/scenario.yaml:6:9: hurts: guard limits has no parameter "turn"; it has mode turns calls tokens cost; see: harnessbench guards limits`},
+		{"turns: 1}", "turns: -1}", `t/scenario.yaml:6:9: hurts: guard limits, parameter turns: -1 is outside 1..1048576; see: harnessbench guards limits`},
+		{"guard: limits", "mode: loud, guard: limits", `t/scenario.yaml:6:9: hurts: guard limits: no mode "loud"; there are enforce, shadow, off; see: harnessbench guards limits`},
+		{"guard: limits, set: {turns: 1}", "guard: scope, mode: off", `t/scenario.yaml:6:9: hurts: guard scope stays in force in every arm; it cannot be off; see: harnessbench guards scope`},
+		{"turns: 1}", "turns: 1}, model: sim/perfect", `t/scenario.yaml:6:9: hurts: no simulated model "sim/perfect"; see: harnessbench models`},
+		{"turns: 1}", "turns: 1}, fallback: [sim/weak]", `t/scenario.yaml:6:52: hurts: fallback is for the guard fallback, not limits; remove it`},
+		{"guard: limits, set: {turns: 1}", "guard: fallback, mode: enforce, fallback: [sim/weak, openai/x]",
+			`t/scenario.yaml:6:63: hurts: no simulated model "openai/x"; see: harnessbench models`},
+		{"- read_file", "- reed_file", `t/scenario.yaml:8:3: no built-in tool "reed_file"; there are read_file, write_file, edit_file, list_dir, grep`},
+		{"name: lookup", "name: grep", `t/scenario.yaml:10:3: the mock tool grep has the name of a built-in one; rename it`},
+		{"controls: [spill]", "permissions: {deny: [a, ../b]}", `t/scenario.yaml:5:25: permissions, deny: "../b" is no glob over workspace paths: ".." is no name in it`},
+		{"controls: [spill]", `permissions: {commands: [" "]}`, `t/scenario.yaml:5:26: permissions, commands: " " is no command; write it like make test or git log *, in at most 1024 bytes`},
+		{"need: [written]", "need: [writen]", `t/oracle.yaml:5:3: rule "answer" names the unknown fact "writen"; define it under facts`},
+	} {
+		text := strings.Replace(sound, c.from, c.to, 1)
+		sc, err := scenarios.LoadTxtar("t", []byte(text))
+		if err != nil {
+			t.Fatalf("%s: %v", c.to, err)
+		}
+		good, err := scenarios.LoadTxtar("t", []byte(sound))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err = check.All(context.Background(), []*scenarios.Scenario{good, sc}, check.Options{Temp: t.TempDir()}); err == nil || err.Error() != c.want {
+				t.Errorf("%s:\n%v, want\n%s", c.to, err, c.want)
+			}
 		}
 	}
 }

@@ -3,7 +3,6 @@ package design
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -228,9 +227,14 @@ func (p *Plan) check() error {
 }
 
 func (p *Plan) try(sc *scenarios.Scenario, model string, a *Arm) error {
-	for _, name := range slices.Concat(sc.Stresses, sc.Controls) {
-		if guard.Lookup(name) < 0 {
-			return fmt.Errorf("%s: stresses and controls name guards, and there is no guard %q; there are %s", sc.Source, name, strings.Join(guard.Names(), ", "))
+	for _, l := range []struct {
+		key   string
+		names []string
+	}{{"stresses", sc.Stresses}, {"controls", sc.Controls}} {
+		for i, name := range l.names {
+			if guard.Lookup(name) < 0 {
+				return sc.At(l.key, i).Errorf("see: harnessbench guards", "there is no guard %q", name)
+			}
 		}
 	}
 	spec := p.spec(&Trial{Scenario: sc, Model: model, Arm: *a})

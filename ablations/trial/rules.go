@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/harnessbench/harnessbench/loop/tool/builtin"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/scenarios"
+	"github.com/harnessbench/harnessbench/scenarios/strictyaml"
 )
 
 // What of the rules stands in a configuration.
@@ -87,6 +89,9 @@ var ruled = memo[loop.Rules]{m: map[string]loop.Rules{}}
 // rules are those of the trial's scenario.
 func (s *Spec) rules() (loop.Rules, error) {
 	out, err := ruled.get(s.Scenario.Digest, func() (loop.Rules, error) {
+		if err := permitted(s.Scenario); err != nil {
+			return loop.Rules{}, err
+		}
 		var e extra
 		for i := range s.Scenario.Tools {
 			if t := &s.Scenario.Tools[i]; t.Mock != nil {
@@ -96,10 +101,32 @@ func (s *Spec) rules() (loop.Rules, error) {
 		e.lay(s.Scenario)
 		return e.rules()
 	})
-	if err != nil {
-		return out, fmt.Errorf("scenario %s: %w", s.Scenario.ID, err)
+	if placed := (*strictyaml.Error)(nil); err != nil && !errors.As(err, &placed) {
+		err = fmt.Errorf("scenario %s: %w", s.Scenario.ID, err)
 	}
-	return out, nil
+	return out, err
+}
+
+// permitted says which permission of a scenario is none, and where it stands.
+func permitted(sc *scenarios.Scenario) error {
+	p := &sc.Permissions
+	for _, l := range []struct {
+		key  string
+		list []string
+		as   func([]string) guard.Permissions
+	}{
+		{"read", p.Read, func(l []string) guard.Permissions { return guard.Permissions{Read: l} }},
+		{"write", p.Write, func(l []string) guard.Permissions { return guard.Permissions{Write: l} }},
+		{"deny", p.Deny, func(l []string) guard.Permissions { return guard.Permissions{Deny: l} }},
+		{"commands", p.Commands, func(l []string) guard.Permissions { return guard.Permissions{Commands: l} }},
+	} {
+		for i := range l.list {
+			if _, err := guard.NewScope(l.as(l.list[i : i+1])); err != nil {
+				return sc.At("permissions", l.key, i).Errorf("", "%v", err)
+			}
+		}
+	}
+	return nil
 }
 
 // redactors are compiled once for each scenario.

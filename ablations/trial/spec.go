@@ -151,13 +151,13 @@ func (s *Spec) tools(ws workspace.Workspace, wait bool) (*tool.Set, error) {
 		var err error
 		switch {
 		case t.Mock != nil && known:
-			return nil, fmt.Errorf("scenario %s: the mock tool %s has the name of a built-in one; rename it", s.Scenario.ID, t.Name)
+			return nil, s.Scenario.At("tools", i).Errorf("rename it", "the mock tool %s has the name of a built-in one", t.Name)
 		case t.Mock != nil:
 			if made, err = s.mock(t, ws); err != nil {
-				return nil, fmt.Errorf("scenario %s: tool %s: %w", s.Scenario.ID, t.Name, err)
+				return nil, s.Scenario.At("tools", i).Errorf("", "tool %s: %v", t.Name, err)
 			}
 		case !known:
-			return nil, fmt.Errorf("%s: no built-in tool %q; there are %s", s.Scenario.Source, t.Name, strings.Join(builtin.Names(), ", "))
+			return nil, s.Scenario.At("tools", i).Errorf("there are "+strings.Join(builtin.Names(), ", "), "no built-in tool %q", t.Name)
 		default:
 			if made, err = s.faultyTool(made, wait); err != nil {
 				return nil, err

@@ -7,15 +7,17 @@ import (
 	"github.com/harnessbench/harnessbench/ablations/design"
 	"github.com/harnessbench/harnessbench/cmd/harnessbench/internal/cli"
 	"github.com/harnessbench/harnessbench/loop/guard"
-	"github.com/harnessbench/harnessbench/scenarios"
 )
 
-// cacheCaution says that a response cache will not be used.
+// cacheCaution says that a response cache will not be used. Trials of a scenario
+// that fills its own need no folder.
 func cacheCaution(a *app, p *design.Plan, dir string) {
 	on := slices.ContainsFunc(p.Arms, func(x design.Arm) bool { return x.Guards.Mode("response_cache") != guard.Off })
-	own := !slices.ContainsFunc(p.Scenarios, func(s *scenarios.Scenario) bool { return s.Cache == "" })
+	wanted := slices.ContainsFunc(p.Trials, func(t design.Trial) bool {
+		return t.Scenario.Cache == "" && t.Arm.Guards.Mode("response_cache") != guard.Off
+	})
 	switch {
-	case on && dir == "" && !own:
+	case wanted && dir == "":
 		fmt.Fprintln(a.stderr, "caution: the guard response_cache is on and has no cache: name a folder with --response-cache")
 	case !on && dir != "":
 		fmt.Fprintln(a.stderr, "caution: --response-cache does nothing: no arm has the guard response_cache on")

@@ -111,7 +111,7 @@ func (f *gateFlags) conclude(a *app, v verdict) error {
 	case trouble != nil:
 		return trouble
 	case v.sum.Unexpected() > 0 && !v.shard:
-		return &cli.Exit{Code: cli.No, Err: fmt.Errorf("%d of %s did not fire in each of its traps and in none of its controls", v.sum.Unexpected(), cli.Count(len(v.sum.Firing), "guard")),
+		return &cli.Exit{Code: cli.No, Err: fmt.Errorf("%d of %s did not fire in all of their traps and in none of their controls", v.sum.Unexpected(), cli.Count(len(v.sum.Firing), "guard")),
 			Hint: "the table says which; show and replay take the sessions"}
 	case open > 0 && f.gate:
 		return &cli.Exit{Code: cli.CannotJudge, Err: fmt.Errorf("%d of %s cannot be judged, %d failed", open, gates, failed), Hint: "a gate without a value does not hold"}

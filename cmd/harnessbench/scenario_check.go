@@ -25,7 +25,7 @@ type checkedScenario struct {
 }
 
 type findingInfo struct {
-	Check   string `json:"check"`   // oracle, noop, spam, harms, graders, stable, stresses, controls, hurts, confined, guards
+	Check   string `json:"check"`   // oracle, noop, spam, harms, graders, stable, stresses, controls, hurts, confined
 	Subject string `json:"subject"` // the guard or the model that it is about
 	OK      bool   `json:"ok"`
 	Detail  string `json:"detail"`

@@ -23,13 +23,13 @@ const (
 
 // newGlob reads a glob. It may begin with /workspace/ or ./.
 func newGlob(text string, fold bool) (glob, error) {
-	rel := strings.TrimPrefix(strings.TrimPrefix(text, root), "/")
-	rel = strings.TrimSuffix(strings.TrimPrefix(rel, "./"), "/")
+	rel, absolute := strings.CutPrefix(text+"/", root+"/") // another absolute path is none
+	rel = strings.TrimRight(strings.TrimPrefix(rel, "./"), "/")
 	g := glob{text: text, fold: fold}
 	switch {
-	case rel == "" && (text == "." || strings.HasPrefix(text, root)):
+	case rel == "" && (absolute || text == "." || text == "./"):
 		rel = "**"
-	case rel == "" || len(text) > maxGlob || strings.ContainsAny(text, "\\\n\r"):
+	case rel == "" || rel[0] == '/' || len(text) > maxGlob || strings.ContainsAny(text, "\\\n\r"):
 		return g, fmt.Errorf("%.80q is no glob over workspace paths; write it like reports/** or data/*.csv", text)
 	}
 	if fold {

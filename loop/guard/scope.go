@@ -54,7 +54,7 @@ func NewScope(p Permissions) (*Scope, error) {
 	}
 	for _, c := range p.Commands {
 		if strings.TrimSpace(c) == "" || len(c) > maxGlob {
-			return nil, fmt.Errorf("permissions, commands: %.80q is no command", c)
+			return nil, fmt.Errorf("permissions, commands: %.80q is no command; write it like make test or git log *, in at most %d bytes", c, maxGlob)
 		}
 		pattern := strings.ReplaceAll(regexp.QuoteMeta(squeeze(c)), `\*`, "[^;&|<>$`\\n(){}]*")
 		s.runs = append(s.runs, regexp.MustCompile("^"+pattern+"$"))

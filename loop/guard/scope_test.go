@@ -40,6 +40,11 @@ func TestGlob(t *testing.T) {
 		{"a?", "ab", true, true},
 		{"a?", "a/b", false, false},
 		{"[ab]x", "bx", true, true},
+		{"/workspace/a", "a/b", true, true},
+		{"/workspace", "a", true, true},
+		{"/workspace/", "a", true, true},
+		{"./a/", "a/b", true, true},
+		{".", "a", true, true},
 	} {
 		g, err := newGlob(c.glob, false)
 		if err != nil {
@@ -49,7 +54,7 @@ func TestGlob(t *testing.T) {
 			t.Errorf("%q over %q: %v %v, want %v %v", c.glob, c.path, covers, below, c.covers, c.below)
 		}
 	}
-	for _, bad := range []string{"", "/", "..", "a/../b", "a//b", "a/./b", "[", "a/**b", `a\b`, "a\nb", strings.Repeat("a/", 64) + "a", strings.Repeat("a", maxGlob+1)} {
+	for _, bad := range []string{"", "/", "..", "a/../b", "a//b", "a/./b", "[", "a/**b", `a\b`, "a\nb", "/etc/**", "/workspace2/a", strings.Repeat("a/", 64) + "a", strings.Repeat("a", maxGlob+1)} {
 		if _, err := newGlob(bad, false); err == nil {
 			t.Errorf("%.30q is a glob", bad)
 		}

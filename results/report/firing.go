@@ -185,9 +185,9 @@ func (p *printer) firing(s *Summary) {
 	p.table("Each guard in its traps and its controls", t)
 	for i := range s.Firing {
 		for _, x := range s.Firing[i].Surprises {
-			did := "did not fire"
+			did := "did not fire in its trap"
 			if x.Fired {
-				did = "fired"
+				did = "fired in a control"
 			}
 			p.item("!", fmt.Sprintf("%s %s: %s, %s, %s, repetition %d", p.text(s.Firing[i].Guard), did, p.text(x.Scenario), p.text(x.Model), p.text(x.Arm), x.Repetition))
 		}
@@ -200,6 +200,8 @@ func (f *Firing) Word() string {
 	switch {
 	case f.OK:
 		return "ok"
+	case len(f.Surprises) > 0:
+		return "WRONG"
 	case f.Traps.Trials == 0 && f.Controls.Trials == 0:
 		return "NOT TRIED"
 	case f.Traps.Trials == 0:

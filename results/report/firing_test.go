@@ -40,8 +40,12 @@ func TestFiring(t *testing.T) {
 	if stuck = s.Firing[0]; stuck.Traps.Trials != 3 || stuck.Traps.Fired != 2 {
 		t.Errorf("%+v", stuck)
 	}
+	// What went wrong is the word also where something else is missing.
+	if f := (&Firing{Traps: FiringCount{Trials: 1}, Surprises: stuck.Surprises}); f.Word() != "WRONG" {
+		t.Error(f.Word())
+	}
 	var b strings.Builder
-	if err := s.WriteText(&b, TextOptions{}); err != nil || !strings.Contains(b.String(), "stuck did not fire: f, m, trap, repetition 0") && !strings.Contains(b.String(), "stuck did not fire: f,") {
+	if err := s.WriteText(&b, TextOptions{}); err != nil || !strings.Contains(b.String(), "stuck did not fire in its trap: ") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	// A row as a table has it.
