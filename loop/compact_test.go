@@ -347,3 +347,27 @@ func TestHugeResultIsCut(t *testing.T) {
 		t.Errorf("%d bytes", len(c))
 	}
 }
+
+// A check that fails in shadow tells the model nothing, and pins nothing: what is
+// asked is what is asked without it.
+func TestUnmetInShadowPinsNothing(t *testing.T) {
+	last := func(mode string) string {
+		m := reader(14, nil)
+		read := m.answer
+		m.answer = func(n int, ctx context.Context, req *model.Request) (*model.Response, error) {
+			if n == 1 {
+				return unbilled(say("")), nil
+			}
+			return read(n, ctx, req)
+		}
+		tr := newTrial(t, m, []tool.Tool{pages(800)}, guard.ProfileNone, "compaction=enforce", "compaction.summary=0", "empty_response=enforce", "acceptance="+mode)
+		tr.Window = 2000
+		tr.deps.Check = func(context.Context, string) (string, error) { return "a is missing", nil }
+		tr.run(t)
+		return conversation(&m.asked[14].Request)
+	}
+	off, shadow := last("off"), last("shadow")
+	if off != shadow || strings.Contains(off, "Attention") {
+		t.Errorf("off:\n%.600s\nshadow:\n%.600s", off, shadow)
+	}
+}

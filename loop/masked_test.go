@@ -2,9 +2,11 @@ package loop_test
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/harnessbench/harnessbench/loop"
 	"github.com/harnessbench/harnessbench/loop/event"
@@ -137,5 +139,22 @@ func BenchmarkMask(b *testing.B) {
 		if r.Note(text, &f) != text {
 			b.Fatal("found something")
 		}
+	}
+}
+
+// What a check or an approver says is masked whole, before it is cut and also where
+// the check itself failed.
+func TestMaskedReasons(t *testing.T) {
+	tr := newTrial(t, answers(say("done")), nil, guard.ProfileDefault)
+	tr.deps.Check = func(context.Context, string) (string, error) { return "", errors.New("refused: " + aKey) }
+	if end := tr.wantEnd(t, event.InternalError); strings.Contains(end.Evidence, aKey) || !strings.Contains(end.Evidence, "refused") {
+		t.Error(end.Evidence)
+	}
+	tr = newTrial(t, answers(calls("pay"), say("done")), []tool.Tool{ok("pay", event.External, "paid")}, guard.ProfileDefault, "approval=enforce")
+	tr.deps.Rules = rules(t, guard.ApprovalRule{Tool: "pay", Decide: guard.Deny, Takes: time.Second, Reason: strings.Repeat("x", 480) + " " + aKey})
+	tr.deps.Approve = tr.deps.Rules.Approver()
+	tr.wantEnd(t, event.Completed)
+	if a := eventsOf[*event.Approval](tr.sink)[0]; strings.Contains(a.Reason, aKey[:12]) {
+		t.Error(a.Reason)
 	}
 }

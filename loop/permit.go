@@ -149,7 +149,7 @@ func (r *run) askApprover(req *event.ToolRequest, rule *guard.ApprovalRule) (*ev
 	}
 	took, want := lapse(start, got.Took, within)
 	decision := guard.Settle(&ask, &got, want, within)
-	ask.Head, ask.Took, ask.Decision, ask.Reason = r.head(), took, decision, r.masked(guard.Head(got.Reason, 500), nil)
+	ask.Head, ask.Took, ask.Decision, ask.Reason = r.head(), took, decision, guard.Head(r.masked(got.Reason, nil), 500)
 	ask.Expires = ask.At + within
 	r.emit(&ask)
 	return &ask, true

@@ -9,11 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/harnessbench/harnessbench/ablations/trial"
 	"github.com/harnessbench/harnessbench/loop"
 	"github.com/harnessbench/harnessbench/loop/event"
 	"github.com/harnessbench/harnessbench/loop/guard"
+	"github.com/harnessbench/harnessbench/loop/model"
+	"github.com/harnessbench/harnessbench/loop/redact"
 	"github.com/harnessbench/harnessbench/loop/workspace"
 	"github.com/harnessbench/harnessbench/recorder/session"
 	"github.com/harnessbench/harnessbench/recorder/verify"
@@ -348,4 +351,42 @@ rules:
 	if rep, err := verify.File(context.Background(), path, verify.Options{}); err != nil || rep.Verdict != verify.OK {
 		t.Errorf("%+v %v", rep, err)
 	}
+}
+
+// keeper writes back what it read of a sealed file with a secret: the mask.
+type keeper struct{ model.Model }
+
+func (keeper) Generate(_ context.Context, req *model.Request, _ func(model.Delta)) (*model.Response, error) {
+	r := &model.Response{Finish: model.FinishCalls, Elapsed: time.Second}
+	if req.Turn == 1 {
+		r.Items = []model.Item{{Type: model.CallItem, Call: model.ToolCall{Name: "write_file", Args: `{"path":"app.env","content":"KEY=` + redact.New().Text("sk-proj-a1B2c3D4e5F6g7H8i9J0k1L2") + `\n"}`}}}
+		return r, nil
+	}
+	r.Items, r.Finish = []model.Item{{Type: model.Text, Text: "done"}}, model.FinishStop
+	return r, nil
+}
+
+// Seals are judged by the tree as it is told of, which is the one a replay has.
+func TestSealedSecretReplays(t *testing.T) {
+	sc, err := scenarios.LoadTxtar("kept", []byte(`Keep it.
+-- scenario.yaml --
+schema: harnessbench/scenario/v1
+id: kept
+summary: a sealed file with a key
+tools: [read_file, write_file]
+seals: [app.env]
+graders: [{type: contains, want: done}]
+-- instruction.md --
+Keep the key.
+-- oracle.yaml --
+rules: [{id: a, do: {say: done}}]
+-- workspace/app.env --
+KEY=sk-proj-a1B2c3D4e5F6g7H8i9J0k1L2
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := trial.Spec{Scenario: sc, Model: "sim/oracle", Arm: "default", Guards: guarded(t), Seed: 1}
+	whole, _ := recordedBy(t, spec, trial.Options{Model: func(m model.Model) model.Model { return keeper{m} }})
+	exact(t, &spec, whole)
 }

@@ -14,7 +14,9 @@ import (
 
 // Sealer lists the files of a workspace that globs name, with their digests; nil
 // when nothing is sealed. Only plain files are files: one that was replaced by a
-// folder or a link is gone. A glob that is none names nothing.
+// folder or a link is gone. A glob that is none names nothing. Files with secrets
+// are looked at as they are told of, as a replay has them: a seal does not tell a
+// secret from its mask, or from another one.
 func Sealer(globs []string, ws workspace.Workspace) func() ([]loop.Sealed, error) {
 	if len(globs) == 0 {
 		return nil
@@ -28,7 +30,7 @@ func Sealer(globs []string, ws workspace.Workspace) func() ([]loop.Sealed, error
 			if !named(globs, i.Path) {
 				return nil
 			}
-			d, err := digestFile(ws, i.Path)
+			d, err := toldDigest(ws, i.Path)
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil // it went while we looked
 			}
@@ -51,7 +53,8 @@ func digested(ws workspace.Workspace) ([]workspace.Entry, bool) {
 		return entries, err == nil
 	case *watched:
 		if !w.laid.Load() {
-			return entriesOf(w.files), true
+			entries, err := w.Manifest()
+			return entries, err == nil
 		}
 	}
 	return nil, false
@@ -75,6 +78,15 @@ func named(globs []string, path string) bool {
 		}
 	}
 	return false
+}
+
+func toldDigest(ws workspace.Workspace, path string) (model.Digest, error) {
+	if w, ok := ws.(*watched); ok {
+		if d, hot := w.masks.of(path); hot {
+			return d, nil
+		}
+	}
+	return digestFile(ws, path)
 }
 
 // digestFile takes the SHA-256 of a file piece by piece: whatever its size, it
