@@ -85,32 +85,38 @@ func (*goalReminder) Listens() event.Kind {
 	return event.KindToolResult | event.KindCandidate | event.KindPart | event.KindTurnEnd
 }
 
+// Step copies the state, of almost 1 KiB, only where it changes.
 func (g *goalReminder) Step(ev event.Event) (Guard, Decision) {
-	next := *g
 	switch ev := ev.(type) {
 	case *event.ToolResult:
-		if !ran(ev.Outcome) {
-			return g, Decision{}
+		if ran(ev.Outcome) {
+			next := *g
+			next.result(ev)
+			return &next, Decision{}
 		}
-		next.result(ev)
 	case *event.Part:
-		next.fresh = g.fresh || ev.Why == "user"
-	case *event.Candidate:
-		if !ev.Checked {
-			return g, Decision{}
+		if ev.Why == "user" && !g.fresh {
+			next := *g
+			next.fresh = true
+			return &next, Decision{}
 		}
-		var fail [len(g.fail)]byte
-		copy(fail[:], Head(ev.Fail, len(fail)))
-		next.fresh = g.fresh || ev.Fail == "" || fail != g.fail
-		next.fail = fail
+	case *event.Candidate:
+		if ev.Checked {
+			next := *g
+			next.fail = [len(g.fail)]byte{}
+			copy(next.fail[:], Head(ev.Fail, len(next.fail)))
+			next.fresh = g.fresh || ev.Fail == "" || next.fail != g.fail
+			return &next, Decision{}
+		}
 	case *event.TurnEnd:
 		if g.fresh {
 			return &goalReminder{goal: g.goal, every: g.every, seen: g.seen, fail: g.fail}, Decision{}
 		}
+		next := *g
 		next.idle++
 		return &next, next.judge()
 	}
-	return &next, Decision{}
+	return g, Decision{}
 }
 
 // ran reports whether a result is what a tool said.

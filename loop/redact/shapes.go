@@ -83,16 +83,48 @@ func (t *pairSet) add(s string) { t[s[0]][s[1]>>6] |= 1 << (s[1] & 63) }
 
 func (t *pairSet) has(a, b byte) bool { return t[a][b>>6]>>(b&63)&1 != 0 }
 
+// piece are the bytes that keys and their prefixes are made of. Every key has at
+// least minKey of these in a row, the first line of a private one a row that ends
+// in pemHead. So a text is probed at every len(pemHead)-th byte, and read only
+// around rows that are as long.
+const (
+	piece   = word | token
+	minKey  = 20
+	pemHead = "-----BEGIN"
+	ahead   = len("Bearer ") // how far before its row a key may begin: its prefix ends it
+)
+
 // findShapes returns the spans to overwrite, in order. What stays readable is
 // the prefix.
 func findShapes(s string) (spans []span) {
-	for i := 0; i+1 < len(s); i++ {
-		if !pairs.has(s[i], s[i+1]) || !wordStart(s, i) {
+	done := 0 // what begins before was looked at
+	for probe := len(pemHead) - 1; probe < len(s); probe += len(pemHead) {
+		if !is(s[probe], piece) {
 			continue
 		}
-		if sp, ok := shapeAt(s, i); ok {
-			spans = append(spans, sp)
-			i = sp.to - 1
+		from, to := probe, probe+1
+		for from > done && is(s[from-1], piece) {
+			from--
+		}
+		for to < len(s) && is(s[to], piece) {
+			to++
+		}
+		probe = to
+		if to-from < minKey && !strings.HasSuffix(s[from:to], pemHead) {
+			continue
+		}
+		i := max(done, from-ahead)
+		for ; i < to && i+1 < len(s); i++ {
+			if !pairs.has(s[i], s[i+1]) || !wordStart(s, i) {
+				continue
+			}
+			if sp, ok := shapeAt(s, i); ok {
+				spans = append(spans, sp)
+				i = sp.to - 1
+			}
+		}
+		if done = i; done > to {
+			probe = done - 1
 		}
 	}
 	return spans
