@@ -387,7 +387,10 @@ func (s *Scenario) rest(f *scenarioFile) error {
 	if err := s.approvals(f); err != nil {
 		return err
 	}
-	for _, u := range f.User.Script {
+	for i, u := range f.User.Script {
+		if strings.TrimSpace(u.Say) == "" {
+			return s.At("user", "script", i, "say").Errorf("write what the user says", "the user says nothing")
+		}
 		s.User = append(s.User, Utterance{string(u.When), u.Say})
 	}
 	if f.Cache != "" && f.Cache != CacheWarm && f.Cache != CacheOther {

@@ -54,6 +54,7 @@ func TestPoliciesRefused(t *testing.T) {
 		"seals: [tests/]":                                                                  `6:9: seals: "tests/" is no glob`,
 		"stresses: [stuck, a b]":                                                           `6:19: stresses: "a b" is no name`,
 		"controls: [stuck, stuck]":                                                         `6:19: controls: "stuck" is there twice`,
+		"user: {script: [{say: hi}, {when: x, say: ' '}]}":                                 "6:43: the user says nothing; write what the user says",
 		"cache: cold":                                                                      `6:8: cache: "cold" is not known; use warm or other`,
 		"permissions: {network: some}":                                                     `network "some" is not known; use none or any`,
 		"user: {script: [{when: '(', say: x}]}":                                            "correct it (RE2 syntax)",

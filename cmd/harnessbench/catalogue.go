@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -89,6 +91,9 @@ func loadScenario(path string) (*scenarios.Scenario, error) {
 		return scenarios.Load(path)
 	}
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: there is no such archive", path)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -165,8 +165,26 @@ one of your own. A scenario is a folder, or a txtar archive of one:
 | `+"`graders/`"+` | files for graders, never visible to the agent |
 | `+"`oracle.yaml`"+` | how simulated models solve it |
 
-`+"```yaml\n%s```\n\n```yaml\n# oracle.yaml\n%s```\n\nUnknown keys, wrong types and duplicate keys are errors with file, line and column.\n\n", len(all),
-		docComment(t, "../../scenarios/doc.go", "Only schema, id, summary and graders are required:"), docComment(t, "../../loop/model/sim/script.go", "The YAML, all keys but rules optional:"))
+`+"```yaml\n%s```\n\n```yaml\n# oracle.yaml\n%s```\n\nUnknown keys, wrong types, duplicate keys, and names of guards, tools and models that there are not, are errors with file, line and column.\n\n", len(all),
+		strings.NewReplacer("[Response]", "below", "[FaultKinds]", "below", "[ModelFaultKinds]", "below").Replace(docComment(t, "../../scenarios/doc.go", "Only schema, id, summary and graders are required:")), docComment(t, "../../loop/model/sim/script.go", "The YAML, all keys but rules optional:"))
+	fmt.Fprintf(&b, `## What the keys mean
+
+- **stresses**: the guard fires for its trap model (sim/trap-GUARD) under the profile default with it, or with it alone. **controls**: it stays silent for a perfect,
+  a weak, a strong and the trap model. **hurts**: set so, the model does worse than under the profile default: it fails, takes half as many tokens again, or half as
+  much time.
+- **responses** of a scripted tool: a call takes the first whose `+"`when`"+` fits its arguments and whose `+"`at_call`"+` holds its number; without one the first that fits and has no
+  `+"`at_call`"+`, which with those of the very same `+"`when`"+` is a sequence over the calls. A call that nothing fits gets an error that says so. `+"`${name}`"+` is the argument of that name.
+- **faults** of tools: %s. Of the model's endpoint: %s. Without `+"`at_call`, `at_turn`, `at_attempt`"+` every call.
+- **permissions**: globs over workspace paths, relative or below /workspace/. `+"`*` and `?`"+` stay within a name, `+"`**`"+` is any number of names, and a glob covers what it matches and all
+  below. An empty list allows everything in the workspace, `+"`deny`"+` wins. In `+"`commands`, `*`"+` is any text without the shell's operators.
+  `+"`network`"+` is none or any.
+- **approvals**: where the guard approval is on, the first entry that fits a call decides. Without `+"`decide`"+` nobody is there, and the request expires.
+- **secrets**: of 8 bytes or more; they are overwritten, length kept, before the model or a session sees them.
+- **user**: an answer without a call gets the first line that was not said yet and whose `+"`when`"+` fits it; without one it is the end.
+- **seals**: globs relative to the workspace, without `+"`.` and `..`"+`; a seal over a folder is `+"`folder/**`"+`.
+- **oracle.yaml**: %s
+
+`, strings.Join(scenarios.FaultKinds, ", "), strings.Join(scenarios.ModelFaultKinds, ", "), docProse(t, "../../loop/model/sim/script.go", "// A fact holds once", "type Script struct"))
 	b.WriteString("## The embedded set\n\n| scenario | summary | stresses | controls |\n|---|---|---|---|\n")
 	for _, s := range all {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s |\n", s.ID, s.ID, s.Summary, strings.Join(s.Stresses, ", "), strings.Join(s.Controls, ", "))
@@ -211,4 +229,27 @@ func docComment(t *testing.T, file, after string) string {
 		b.WriteString(text + "\n")
 	}
 	return b.String()
+}
+
+// docProse is the text of a Go comment from its line that begins with one text up to
+// the line that begins with the other, paragraphs as those of a list's entry.
+func docProse(t *testing.T, file, from, to string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.FromSlash(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, there := strings.Cut("\n"+string(data), "\n"+from)
+	text, _, ends := strings.Cut(text, "\n"+to)
+	if !there || !ends {
+		t.Fatalf("%s: no comment from %q to %q", file, from, to)
+	}
+	lines := strings.Split(from+text, "\n")
+	for i, l := range lines {
+		if l = strings.TrimPrefix(strings.TrimPrefix(l, "//"), " "); i > 0 && l != "" {
+			l = "  " + l
+		}
+		lines[i] = l
+	}
+	return strings.Join(lines, "\n")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -94,7 +95,7 @@ func printScenario(w io.Writer, s *shownScenario) error {
 		say("  hurts:    %s set to %s (by %s)\n", h.Guard, cli.SanitizeLine(h.Setting), h.By)
 	}
 	say("  tools:    %s\n", dash(s.Tools))
-	say("  limits:   %d turns, %d tool calls, %d ms", s.Turns, s.ToolCalls, s.WallMS)
+	say("  limits:   %d turns, %d tool calls, %s", s.Turns, s.ToolCalls, time.Duration(s.WallMS)*time.Millisecond)
 	if s.Window > 0 {
 		say(", context window of %d tokens", s.Window)
 	}

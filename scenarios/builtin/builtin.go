@@ -12,6 +12,7 @@ import (
 	"embed"
 	"fmt"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -54,6 +55,20 @@ func All() ([]*scenarios.Scenario, error) {
 	return append([]*scenarios.Scenario(nil), all...), err
 }
 
+// near names the scenarios that an id may mean: those that hold a word of it.
+func near(id string, names []string) string {
+	var like []string
+	for _, name := range names {
+		if slices.ContainsFunc(strings.Split(name, "-"), func(w string) bool { return len(w) > 3 && strings.Contains(id, w) }) && len(like) < 5 {
+			like = append(like, name)
+		}
+	}
+	if len(like) == 0 {
+		return fmt.Sprintf("; there are %d, such as %s", len(names), names[0])
+	}
+	return "; there are " + strings.Join(like, ", ")
+}
+
 // Get returns the embedded scenario with an id, with or without "builtin/".
 func Get(id string) (*scenarios.Scenario, error) {
 	all, err := load()
@@ -68,7 +83,7 @@ func Get(id string) (*scenarios.Scenario, error) {
 		}
 		names[i] = s.ID
 	}
-	return nil, fmt.Errorf("no embedded scenario %.60q; there are: %s", id, strings.Join(names, ", "))
+	return nil, fmt.Errorf("no embedded scenario %.60q%s", id, near(id, names))
 }
 
 // Files returns the files of an embedded scenario, by its id, as a folder would

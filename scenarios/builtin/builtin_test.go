@@ -120,3 +120,18 @@ func TestNeedle(t *testing.T) {
 		t.Errorf("%d bytes", len(text))
 	}
 }
+
+// A wrong id is answered with a few names that it may mean, not with all of them.
+func TestUnknown(t *testing.T) {
+	for id, want := range map[string]string{
+		"retry-trp":      `no embedded scenario "retry-trp"; there are retry-trap`,
+		"builtin/a-poll": `no embedded scenario "a-poll"; there are patient-poll`,
+	} {
+		if _, err := Get(id); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if _, err := Get("x"); err == nil || len(err.Error()) > 100 {
+		t.Error(err)
+	}
+}

@@ -40,7 +40,10 @@ import (
 // say beside one of the two. ${fact} in a text or in args stands for the fact's
 // value.
 //
-// A `trap` closes by the profile's rate when the rule is first chosen; while it
+// A `trap` has a kind: repeat (the last calls again), end_early (a narrated plan, no
+// call), blank (nothing at all), unknown_tool (names misspelled), malformed (arguments
+// broken), wrong (a wrong value; needs a habit), wander (a side quest; needs a habit)
+// or down (the model's endpoint fails). It closes by the profile's rate when the rule is first chosen; while it
 // is closed `habit` (one action, or a list that is cycled through) is done
 // instead, and does not count towards max unless the kind is wrong. `heed`, a
 // pattern over user messages or {in: tool, match: ...}, says which later message
