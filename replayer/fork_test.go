@@ -73,7 +73,7 @@ func guardChanges(nth int, sc *scenarios.Scenario) (out []guardChange) {
 }
 
 // parts is how many scenarios share the guards that none of them names.
-const parts = 4
+const parts = 13
 
 // asks lists the requests of a session: what tells them apart, and their turns.
 func asks(t *testing.T, b []byte) (keys []string, turns []int) {

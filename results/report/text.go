@@ -58,6 +58,7 @@ type printer struct {
 	methods  []string // interval methods that the tables name
 	dropped  bool     // something did not fit
 	folding  string   // summary of the fold that is open: it needs no title again
+	rates    bool     // pass rates were printed
 }
 
 // fewArms is the number of rows that a table for a first look may have when it
@@ -67,6 +68,7 @@ const fewArms = 8
 func (p *printer) document(s *Summary, all bool) {
 	s = s.Named()
 	p.names = distinct(s.Arms)
+	p.rates = all || len(s.Firing) == 0
 	p.head(s)
 	p.firing(s)
 	if len(s.Main.Comparisons) > 0 {
@@ -157,7 +159,7 @@ func (p *printer) head(s *Summary) {
 	if s.Harms != nil {
 		ids += len(s.Harms.Scenarios)
 	}
-	// Arms that run on some models only, and blocks that were cut, make fewer.
+	// Arms that run on some models or scenarios only, and blocks that were cut, make fewer.
 	sign := " ="
 	if ids*len(s.Models)*len(s.Arms)*s.Repetitions != s.Trials {
 		sign = ":"
@@ -243,7 +245,12 @@ func (p *printer) missing(s *Summary) {
 func (p *printer) legend(s *Summary) {
 	p.title(2, "How to read this")
 	p.legendOfComparisons(s)
-	p.item("-", "pass rate: mean over scenarios of the mean over repetitions, in [95 % interval]. pass^k: chance that k trials of k pass. pass@k: that one of k does. USD/pass: cost of all trials / passes; inf: nothing passed; ?: a price, a count or a time is unknown; its interval is Fieller's over scenarios. frontier: * no arm of any model is as good in cost per trial and pass rate and better in one, and in what share of bootstrap draws of scenarios that is so.")
+	if len(s.Firing) > 0 {
+		p.item("-", "traps: scenarios that stress the guard, with the model that falls into them; it has to fire in one of its arms at least. controls: scenarios in which it must not fire, with a perfect, a weak, a strong and that trapped model. Trials that errored are left out.")
+	}
+	if p.rates {
+		p.item("-", "pass rate: mean over scenarios of the mean over repetitions, in [95 % interval]. pass^k: chance that k trials of k pass. pass@k: that one of k does. USD/pass: cost of all trials / passes; inf: nothing passed; ?: a price, a count or a time is unknown; its interval is Fieller's over scenarios. frontier: * no arm of any model is as good in cost per trial and pass rate and better in one, and in what share of bootstrap draws of scenarios that is so.")
+	}
 	if s.Ungraded > 0 || s.CutTrials > 0 {
 		p.item("-", "errored: run, but infrastructure failed it; ungraded: without a verdict, the errored ones included; cut: planned, and never run since a budget ended. None of them is in a denominator; what errored trials cost is in every cost.")
 	}
