@@ -8,7 +8,9 @@ import (
 
 // glob is a pattern over workspace paths: segments in which * and ? stay within
 // one name, and ** for any number of names. It covers the paths that it matches
-// and all that lies below them; dir/** covers dir itself, too.
+// and all that lies below them; dir/** covers dir itself, too. Libraries say whether
+// a pattern fits a path; a search over a folder also asks whether it can fit
+// something below it.
 type glob struct {
 	text string
 	segs []string
