@@ -90,7 +90,7 @@ func TestSet(t *testing.T) {
 			t.Errorf("%s: %+v, want at least %+v", g, c, least)
 		}
 	}
-	if _, err := Get("nothing"); err == nil || !strings.Contains(err.Error(), "there are: abab-loop, ") {
+	if _, err := Get("nothing"); err == nil || !strings.Contains(err.Error(), "such as abab-loop") {
 		t.Error(err)
 	}
 }
