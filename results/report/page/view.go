@@ -69,8 +69,10 @@ func newView(s *report.Summary, x Extra) *view {
 			}
 		}
 	}
-	v.Scatter = v.newScatter(s)
-	v.heats(s)
+	if len(s.Firing) == 0 { // arms that are there for a guard to fire are not held against each other
+		v.Scatter = v.newScatter(s)
+		v.heats(s)
+	}
 	v.Flips = newFlips(s, x.Flips)
 	v.factorials(s)
 	v.Firing = v.firing(s)
@@ -158,6 +160,7 @@ func (v *view) nav() {
 		to, text string
 	}{
 		{true, "answer", "The answer"},
+		{v.Firing != nil, "firing", "Traps and controls"},
 		{v.Answer != nil, "plain", "In plain words"},
 		{len(v.Guards) > 0, "guards", "Guards"},
 		{len(v.Harms) > 0 || v.HarmsNote != "", "harms", "Harms"},
@@ -166,7 +169,6 @@ func (v *view) nav() {
 		{v.Scatter != nil, "cost", "Cost and pass rate"},
 		{len(v.Heat) > 0, "heat", "Scenarios"},
 		{v.Flips != nil, "flips", "Flips"},
-		{v.Firing != nil, "firing", "Traps and controls"},
 		{v.Gates != nil, "gates", "Gates"},
 		{true, "denominators", "Denominators"},
 		{len(v.Arms) > 0, "arms", "Every arm"},

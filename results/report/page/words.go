@@ -191,6 +191,10 @@ func finding(s *report.Summary) string {
 	switch {
 	case s.Graded == 0:
 		return "No trial was graded: there is nothing to say."
+	case s.Unexpected() > 0:
+		return fmt.Sprintf("%d of %s did not fire in each of its traps and in none of its controls.", s.Unexpected(), plural(len(s.Firing), "guard"))
+	case len(s.Firing) > 0:
+		return fmt.Sprintf("Each of %s fired in all of its traps and in none of its controls.", plural(len(s.Firing), "guard"))
 	case len(s.Main.Guards)+len(s.Main.Comparisons)+len(s.Main.Factorials) == 0:
 		return "The suite compares no arms: the page shows what each arm did."
 	case len(all) == 0:
